@@ -1,0 +1,1 @@
+"""The queue worker: one message in, one draft brought to Ready or Failed."""

@@ -1,0 +1,1 @@
+"""What every function shares: the draft and its state machine, ports, storage, settings, telemetry."""

@@ -1,0 +1,1 @@
+"""The words of the product and their rules. Pure: nothing here reads a clock, a file or a network."""
