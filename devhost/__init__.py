@@ -1,0 +1,1 @@
+"""A local Azure Functions host: reads an app as `func start` does and runs it the same way."""

@@ -1,0 +1,36 @@
+"""What every tier of tests shares: the storage emulator, the real photos, the local host."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from devhost.azurite import Azurite
+
+ROOT = Path(__file__).resolve().parents[1]
+SHARED_DATA = ROOT.parent / "shared" / "data"
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what needs the shared data where a developer does not have it; never in CI."""
+    if SHARED_DATA.is_dir() or os.environ.get("CI"):
+        return
+    needing = [item for item in items if "shared_data" in getattr(item, "fixturenames", ())]
+    config.hook.pytest_deselected(items=needing)
+    items[:] = [item for item in items if item not in needing]
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of real photos and models that lies beside the repository."""
+    if not SHARED_DATA.is_dir():
+        pytest.fail("The shared data is missing: expected ../shared/data beside the repository.")
+    return SHARED_DATA
+
+
+@pytest.fixture(scope="session")
+def azurite() -> Iterator[Azurite]:
+    """A storage emulator in memory on free ports, one for this test process."""
+    with Azurite.start() as running:
+        yield running
