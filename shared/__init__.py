@@ -1,1 +1,1 @@
-"""What every function shares: the draft and its state machine, ports, storage, settings, telemetry."""
+"""What all functions share: the draft and its rules, ports, storage, settings, telemetry."""

@@ -1,1 +1,1 @@
-"""The words of the product and their rules. Pure: nothing here reads a clock, a file or a network."""
+"""The words of the product and their rules. Pure: nothing here reads a clock or a network."""

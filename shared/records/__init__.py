@@ -1,0 +1,1 @@
+"""What the tables hold, in the words of the domain; every write goes through here."""

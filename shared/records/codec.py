@@ -1,0 +1,86 @@
+"""Frozen values to table rows and back.
+
+Plain fields become columns; nested values become one JSON column each; null is an absent column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from datetime import UTC, datetime
+from enum import Enum
+from functools import cache
+from typing import Any, cast
+
+from pydantic import TypeAdapter
+from pydantic.alias_generators import to_camel
+from pydantic_core import to_json
+
+from shared.ports import Value
+
+_PLAIN = (str, int, float, bool, datetime, bytes)
+
+
+def to_values(value: Any, *, leave_out: frozenset[str] = frozenset()) -> dict[str, Value]:
+    """The columns of a frozen dataclass, names in camelCase."""
+    columns: dict[str, Value] = {}
+    for field in fields(value):
+        if field.name in leave_out:
+            continue
+        content = getattr(value, field.name)
+        if content is not None:
+            columns[to_camel(field.name)] = _column(content)
+    return columns
+
+
+def from_values[T](kind: type[T], values: Mapping[str, Value], **more: object) -> T:
+    """The dataclass again; columns that it does not know are ignored. Raises ValueError."""
+    named: dict[str, Any] = dict(more)
+    for field in fields(kind):  # type: ignore[arg-type]
+        column = values.get(to_camel(field.name))
+        if column is not None and field.name not in named:
+            named[field.name] = _content(kind, field.name, column)
+    decoded: T = _adapter(cast(type, kind)).validate_python(named)
+    return decoded
+
+
+def _column(content: Any) -> Value:
+    if isinstance(content, Enum):
+        return str(content.value)
+    if isinstance(content, datetime):
+        return content.astimezone(UTC)
+    if isinstance(content, _PLAIN):
+        return content
+    return to_json(content).decode()
+
+
+def _content(kind: type, name: str, column: Value) -> Any:
+    if name in _nested_fields(kind) and isinstance(column, str):
+        return _JSON.validate_json(column)
+    return column
+
+
+_JSON: TypeAdapter[Any] = TypeAdapter(Any)
+
+
+@cache
+def _adapter(kind: type) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)
+
+
+@cache
+def _nested_fields(kind: type) -> frozenset[str]:
+    """Fields whose JSON schema is neither a plain value nor null: they are stored as JSON."""
+    schema = _adapter(kind).json_schema()
+    properties: dict[str, Any] = schema["properties"]
+    return frozenset(
+        name for name, shape in properties.items() if not _is_plain(shape, schema.get("$defs", {}))
+    )
+
+
+def _is_plain(shape: Mapping[str, Any], definitions: Mapping[str, Any]) -> bool:
+    if "$ref" in shape:
+        return _is_plain(definitions[shape["$ref"].rsplit("/", 1)[-1]], definitions)
+    if "anyOf" in shape:
+        return all(_is_plain(option, definitions) for option in shape["anyOf"])
+    return shape.get("type") not in ("object", "array")

@@ -1,0 +1,292 @@
+"""Drafts and their events in one table partition per owner; every change is a conditional write."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from shared.domain.draft import Draft
+from shared.domain.errors import ConflictError, IngestError, StorageUnavailableError
+from shared.domain.events import FINAL_EVENTS, MAX_EVENTS, MAX_PROGRESS_EVENTS, Event
+from shared.domain.ids import draft_row_key, event_row_key, is_draft_id, owner_key
+from shared.domain.retention import Retention, due_at, expires_at
+from shared.ports import Change, Delete, Insert, Replace, Row, Span, Table
+from shared.records.codec import from_values, to_values
+from shared.records.due import DueEntry, DueIndex
+
+_NOT_STORED = frozenset({"etag"})
+_NEIGHBOURS_MS = 60_000  # ids this close together are read as one range
+_EVENTS_A_TRANSACTION = 99
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DraftPage:
+    """A piece of an owner's drafts, newest first; `after` is null at the end."""
+
+    drafts: tuple[Draft, ...]
+    after: str | None
+
+
+class DraftStore:
+    """The only writer of draft rows. Keeps row, events and due index in step."""
+
+    def __init__(
+        self, table: Table, due: DueIndex, retention: Retention, *, outbox: bool = False
+    ) -> None:
+        self._table = table
+        self._due = due
+        self._retention = retention
+        self._outbox = outbox
+
+    def find(self, owner_id: str, draft_id: str) -> Draft | None:
+        """The owner's draft; None for an unknown, foreign, malformed or buried one."""
+        if not is_draft_id(draft_id):
+            return None
+        draft = self.load(owner_key(owner_id), draft_row_key(draft_id))
+        return None if draft is None or draft.deleted_at else draft
+
+    def load(self, partition: str, row_key: str) -> Draft | None:
+        """The row as it is, a tombstone too."""
+        row = self._table.get(partition, row_key)
+        return _draft(row) if row else None
+
+    def find_many(self, owner_id: str, draft_ids: Iterable[str]) -> dict[str, Draft]:
+        """Those of the ids that the owner has, by as few reads as the ids allow."""
+        partition = owner_key(owner_id)
+        keys = sorted(draft_row_key(draft_id) for draft_id in draft_ids if is_draft_id(draft_id))
+        found: dict[str, Draft] = {}
+        for group in _neighbours(keys):
+            for draft in self._load_group(partition, group):
+                if draft.deleted_at is None:
+                    found[draft.id] = draft
+        return found
+
+    def _load_group(self, partition: str, keys: list[str]) -> Iterator[Draft]:
+        if len(keys) == 1:
+            row = self._table.get(partition, keys[0])
+            if row:
+                yield _draft(row)
+            return
+        wanted = set(keys)
+        for row in self._table.query(Span.of(partition, keys[0], keys[-1] + "\0")):
+            if row.key in wanted:
+                yield _draft(row)
+
+    def page(
+        self,
+        owner_id: str,
+        *,
+        size: int,
+        after: str | None = None,
+        wanted: Callable[[Draft], bool] = lambda draft: True,
+        most_rows: int = 1000,
+    ) -> DraftPage:
+        """Up to `size` wanted drafts after the row key `after`, reading at most `most_rows`."""
+        start = f"{after}\0" if after else "d~"
+        span = Span.of(owner_key(owner_id), start, "d~\x7f")
+        drafts: list[Draft] = []
+        last = None
+        for number, row in enumerate(self._table.query(span, page=min(most_rows, 1000)), 1):
+            last = row.key
+            draft = _draft(row)
+            if draft.deleted_at is None and wanted(draft):
+                drafts.append(draft)
+            if len(drafts) == size or number == most_rows:
+                return DraftPage(drafts=tuple(drafts), after=last)
+        return DraftPage(drafts=tuple(drafts), after=None)
+
+    def all_of(self, partition: str) -> Iterator[Draft]:
+        """Every row of an owner, tombstones too; for audits."""
+        for row in self._table.query(Span.prefix(partition, "d~")):
+            yield _draft(row)
+
+    def announce(self, drafts: Sequence[Draft], now: datetime) -> list[Draft]:
+        """Due entries of drafts that are about to be written: the first step of accepting."""
+        return [self._with_due(draft, now) for draft in drafts]
+
+    def add(
+        self, announced: Sequence[tuple[Draft, Event]], *, beside: Sequence[Change] = ()
+    ) -> list[Draft]:
+        """New drafts with their first events, and `beside` them other rows, in one transaction.
+
+        Raises ConflictError when something was in the way, StorageUnavailableError when the
+        outcome is unknown: then the caller reads the rows.
+        """
+        changes: list[Change] = []
+        stamped: list[Draft] = []
+        for draft, event in announced:
+            numbered, events = self._number(_stamp(draft), [event])
+            stamped.append(numbered)
+            changes += [Insert(_row(numbered)), *_event_inserts(numbered, events)]
+        etags = self._table.transact([*changes, *beside])
+        positions = [index for index, change in enumerate(changes) if _is_draft_row(change)]
+        return [
+            replace(draft, etag=etags[at]) for draft, at in zip(stamped, positions, strict=True)
+        ]
+
+    def save(self, before: Draft, after: Draft, *events: Event, now: datetime) -> Draft:
+        """Write `after` where the row is still `before`, with its events, and keep it due.
+
+        Raises ConflictError when another writer came first. A write whose answer was lost is
+        recognised by its `write_id` and counts as done.
+        """
+        due = self._with_due(replace(after, etag=before.etag), now)
+        numbered, rows = self._number(_stamp(due), events)
+        stored = self._write(numbered, _event_inserts(numbered, rows))
+        self._drop_due(before, stored)
+        return stored
+
+    def _write(self, draft: Draft, events: Sequence[Change]) -> Draft:
+        try:
+            etags = self._table.transact([Replace(_row(draft)), *events])
+        except (ConflictError, StorageUnavailableError) as error:
+            return self._written_after_all(draft, error)
+        return replace(draft, etag=etags[0])
+
+    def _written_after_all(self, draft: Draft, error: IngestError) -> Draft:
+        """The row carries our write: only the answer was lost. Else the error stands."""
+        stored = self.load(draft.owner_key, draft_row_key(draft.id))
+        if stored is None or stored.write_id != draft.write_id:
+            raise error
+        return stored
+
+    def erase(self, draft: Draft) -> None:
+        """Delete the events in chunks, then the row last."""
+        while rows := self._event_rows(draft, limit=_EVENTS_A_TRANSACTION):
+            self._table.transact([Delete(row) for row in rows])
+        self._table.delete(_row(draft))
+
+    def erase_events(self, partition: str, draft_id: str) -> None:
+        """Events whose draft row is gone."""
+        span = Span.prefix(partition, f"e~{draft_id}~")
+        for row in self._table.query(span):
+            self._table.delete(row)
+
+    def events_of(self, draft: Draft) -> list[Event]:
+        """The history, oldest first."""
+        return [from_values(Event, row.values) for row in self._event_rows(draft)]
+
+    def unsent_events(self, draft: Draft) -> list[Event]:
+        return [event for event in self.events_of(draft) if event.unsent]
+
+    def mark_sent(self, draft: Draft, *, up_to: int, now: datetime) -> Draft:
+        """The events up to that number went out. Raises ConflictError like `save`."""
+        rows = [row for row in self._event_rows(draft) if row.values.get("unsent")]
+        sent = [row for row in rows if int(row.values["seq"]) <= up_to]  # type: ignore[arg-type]
+        left = [int(row.values["seq"]) for row in rows if row not in sent]  # type: ignore[arg-type]
+        after = self._with_due(replace(draft, unsent_since=min(left, default=None)), now)
+        changes = [
+            Replace(replace(row, values={**row.values, "unsent": False}))
+            for row in sent[:_EVENTS_A_TRANSACTION]
+        ]
+        stored = self._write(_stamp(after), changes)
+        self._drop_due(draft, stored)
+        return stored
+
+    def realign(self, draft: Draft, entry: DueEntry) -> None:
+        """`entry` is not the one the row names: make sure that one exists, then drop `entry`."""
+        named = _due_entry(draft)
+        if named is None:
+            self._due.remove(entry)
+            return
+        self._due.put(named)
+        if not named.same_place(entry):
+            self._due.remove(entry)
+
+    def _event_rows(self, draft: Draft, *, limit: int | None = None) -> list[Row]:
+        span = Span.prefix(draft.owner_key, f"e~{draft.id}~")
+        rows = []
+        for row in self._table.query(span, page=limit or 1000):
+            rows.append(row)
+            if len(rows) == limit:
+                break
+        return rows
+
+    def _number(self, draft: Draft, events: Sequence[Event]) -> tuple[Draft, list[Event]]:
+        """Number the events on the row; progress leaves room for final ones."""
+        count, unsent, numbered = draft.events, draft.unsent_since, []
+        for event in events:
+            final = event.type in FINAL_EVENTS
+            if count >= (MAX_EVENTS if final else MAX_PROGRESS_EVENTS):
+                continue
+            count += 1
+            out = self._outbox and final
+            unsent = (unsent or count) if out else unsent
+            numbered.append(replace(event, seq=count, unsent=out))
+        return replace(draft, events=count, unsent_since=unsent), numbered
+
+    def _with_due(self, draft: Draft, now: datetime) -> Draft:
+        """Write the entry of a new due time before the row that will name it."""
+        kept = replace(draft, expires_at=expires_at(draft, self._retention))
+        wanted = due_at(kept, self._retention, now)
+        if wanted == draft.due_at and draft.due_etag:
+            return kept
+        if wanted is None:
+            return replace(kept, due_at=None, due_etag=None)
+        due = replace(kept, due_at=wanted, due_etag=None)
+        entry = _due_entry(due)
+        assert entry is not None
+        return replace(due, due_etag=self._due.put(entry))
+
+    def _drop_due(self, before: Draft, after: Draft) -> None:
+        """The old entry goes last; one that stays behind is dropped by the sweep."""
+        old, new = _due_entry(before), _due_entry(after)
+        if old is None or old.etag == (new.etag if new else None):
+            return
+        if new is not None and new.same_place(old):
+            return
+        try:
+            self._due.remove(old)
+        except StorageUnavailableError:
+            # The row is written and names its new entry: the stale one is the sweep's to drop.
+            return
+
+
+def _stamp(draft: Draft) -> Draft:
+    return replace(draft, write_id=uuid.uuid4().hex)
+
+
+def _row(draft: Draft) -> Row:
+    values = to_values(draft, leave_out=_NOT_STORED)
+    return Row(draft.owner_key, draft_row_key(draft.id), values, draft.etag)
+
+
+def _draft(row: Row) -> Draft:
+    return from_values(Draft, row.values, etag=row.etag)
+
+
+def _is_draft_row(change: Change) -> bool:
+    return change.row.key.startswith("d~")
+
+
+def _event_inserts(draft: Draft, events: Sequence[Event]) -> list[Change]:
+    return [
+        Insert(Row(draft.owner_key, event_row_key(draft.id, event.seq), to_values(event)))
+        for event in events
+    ]
+
+
+def _due_entry(draft: Draft) -> DueEntry | None:
+    if draft.due_at is None:
+        return None
+    return DueEntry(
+        owner_key=draft.owner_key,
+        row_key=draft_row_key(draft.id),
+        due_at=draft.due_at,
+        queued_at=draft.work.queued_at if draft.work else None,
+        etag=draft.due_etag or "",
+    )
+
+
+def _neighbours(keys: list[str]) -> Iterator[list[str]]:
+    """Sorted row keys in groups that were created close together."""
+    group: list[str] = []
+    for key in keys:
+        if group and int(key[2:14], 16) - int(group[-1][2:14], 16) > _NEIGHBOURS_MS:
+            yield group
+            group = []
+        group.append(key)
+    if group:
+        yield group

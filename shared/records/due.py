@@ -1,0 +1,78 @@
+"""The due index: what has to be looked at and when, so that a sweep's cost follows what is due."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from shared.domain.errors import ConflictError
+from shared.ports import Row, Span, Table, Value
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DueEntry:
+    """One promise to look at a row; the row names its current `due_at`, other entries are stale."""
+
+    owner_key: str
+    row_key: str
+    due_at: datetime
+    queued_at: datetime | None = None  # while work is wanted: when its message became visible
+    etag: str = ""
+
+    @property
+    def is_draft(self) -> bool:
+        return self.row_key.startswith("d~")
+
+    @property
+    def draft_id(self) -> str:
+        return self.row_key.rsplit("~", 1)[-1]
+
+    def same_place(self, other: DueEntry) -> bool:
+        return _keys(self) == _keys(other)
+
+
+class DueIndex:
+    """Order of writes around a row: new entry, row, delete the old entry."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+
+    def put(self, entry: DueEntry) -> str:
+        """Write the entry and return its ETag, which the row keeps beside the due time."""
+        values: dict[str, Value] = {"dueAt": entry.due_at}
+        if entry.queued_at is not None:
+            values["queuedAt"] = entry.queued_at
+        partition, key = _keys(entry)
+        return self._table.put(Row(partition, key, values))
+
+    def remove(self, entry: DueEntry) -> None:
+        """Delete the entry unless somebody wrote it anew meanwhile."""
+        partition, key = _keys(entry)
+        try:
+            self._table.delete(Row(partition, key, {}, entry.etag))
+        except ConflictError:  # it stands for a newer due time now, and is needed
+            return
+
+    def due(self, now: datetime) -> Iterator[DueEntry]:
+        """What is due, by hour oldest first, in one range query."""
+        for row in self._table.query(Span(partition_to=f"{now:%Y%m%d%H}~")):
+            entry = _entry(row)
+            if entry.due_at <= now:
+                yield entry
+
+
+def _keys(entry: DueEntry) -> tuple[str, str]:
+    """`<UTC hour>-<hex digit>` spreads an hour over 16 partitions; the digit is the id's last."""
+    partition = f"{entry.due_at:%Y%m%d%H}-{entry.row_key[-1]}"
+    return partition, f"{entry.owner_key}~{entry.row_key}"
+
+
+def _entry(row: Row) -> DueEntry:
+    owner_key, row_key = row.key.split("~", 1)
+    due_at, queued_at = row.values["dueAt"], row.values.get("queuedAt")
+    assert isinstance(due_at, datetime)
+    assert queued_at is None or isinstance(queued_at, datetime)
+    return DueEntry(
+        owner_key=owner_key, row_key=row_key, due_at=due_at, queued_at=queued_at, etag=row.etag
+    )

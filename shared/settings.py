@@ -1,0 +1,222 @@
+"""Every setting, its default and its check. `from_env` reports all faults in one error."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, fields
+from datetime import timedelta
+from typing import Any
+from urllib.parse import urlsplit
+
+from shared.domain.errors import SettingsError
+from shared.domain.retention import Retention
+
+AUTH_MODES = ("", "easyauth", "key", "local")  # not set: every user route answers 401
+SEGMENTERS = ("auto", "classical", "remote")
+METADATA_PROVIDERS = ("model", "openai", "none")
+CATEGORIES = (
+    "Dress,Hat,Long sleeve,Outerwear,Pants,Shirt,Shoes,Shorts,Skirt,T-shirt"  # of the own model
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """One field per setting; its name in lower case. Durations have their unit in the name."""
+
+    image_jobs_queue: str = "image-processing-jobs"
+    image_jobs_poison_queue: str = "image-processing-jobs-poison"
+    webhooks_queue: str = "draft-webhooks"
+    events_queue: str = "draft-events"
+    uploads_container: str = "uploads"
+    images_container: str = "images"
+    drafts_table: str = "drafts"
+    due_table: str = "draftdue"
+    jobruns_table: str = "jobruns"
+    deadletters_table: str = "deadletters"
+    cleanup_schedule: str = "0 0 3 * * *"
+    repair_schedule: str = "0 */5 * * * *"
+    lease_seconds: int = 30
+    heartbeat_seconds: int = 10
+    max_attempts: int = 5
+    max_retries: int = 5
+    job_time_limit_seconds: int = 120
+    stale_hours: int = 2
+    upload_ttl_hours: int = 24
+    failed_ttl_days: int = 7
+    ready_ttl_days: int = 0
+    upload_sas_minutes: int = 10
+    uploads_per_minute: int = 10
+    status_calls_per_minute: int = 300
+    auth_mode: str = ""
+    image_async_enabled: bool = True
+    segmenter: str = "auto"
+    processor_url: str = ""
+    processor_key: str = ""
+    metadata_provider: str = "model"
+    openai_endpoint: str = ""
+    openai_model: str = ""
+    openai_key: str = ""
+    garment_categories: str = CATEGORIES
+    watermark_text: str = ""
+    events_webhook_url: str = ""
+    events_webhook_secret: str = ""
+    events_queue_enabled: bool = False
+    job_cleanup_abandoned_drafts_enabled: bool = True
+    job_repair_unattended_drafts_enabled: bool = True
+
+    @classmethod
+    def from_env(cls, environ: Mapping[str, str]) -> Settings:
+        """Reads every setting. Raises SettingsError naming each one that is wrong."""
+        values: dict[str, Any] = {}
+        faults: list[str] = []
+        for field in fields(cls):
+            text = environ.get(field.name.upper(), "").strip()
+            if text:
+                _read(field.name, text, type(field.default), values, faults)
+        settings = cls(**values)
+        faults += [fault for check in _CHECKS if (fault := check(settings))]
+        if faults:
+            raise SettingsError(faults)
+        return settings
+
+    @property
+    def lease(self) -> timedelta:
+        return timedelta(seconds=self.lease_seconds)
+
+    @property
+    def job_time_limit(self) -> timedelta:
+        return timedelta(seconds=self.job_time_limit_seconds)
+
+    @property
+    def retention(self) -> Retention:
+        return Retention(
+            uploading=timedelta(hours=self.upload_ttl_hours),
+            failed=timedelta(days=self.failed_ttl_days),
+            ready=timedelta(days=self.ready_ttl_days) if self.ready_ttl_days else None,
+            stale=timedelta(hours=self.stale_hours),
+        )
+
+    @property
+    def categories(self) -> tuple[str, ...]:
+        names = (name.strip() for name in self.garment_categories.split(","))
+        return tuple(name for name in names if name)
+
+    @property
+    def events_out(self) -> bool:
+        """Whether anybody is told of final transitions."""
+        return bool(self.events_webhook_url) or self.events_queue_enabled
+
+    def job_enabled(self, job: str) -> bool:
+        """The kill switch `JOB_<NAME>_ENABLED`; a job without one is on."""
+        return bool(getattr(self, f"job_{job}_enabled", True))
+
+
+def setting_names() -> tuple[str, ...]:
+    """The names as they stand in the environment."""
+    return tuple(field.name.upper() for field in fields(Settings))
+
+
+def default_of(name: str) -> str:
+    """The default of one setting as its text in the environment."""
+    for field in fields(Settings):
+        if field.name.upper() == name and field.default is not MISSING:
+            value = field.default
+            return str(value).lower() if isinstance(value, bool) else str(value)
+    raise KeyError(name)
+
+
+def _read(name: str, text: str, kind: type, values: dict[str, Any], faults: list[str]) -> None:
+    try:
+        values[name] = _PARSERS[kind](text)
+    except ValueError as error:
+        faults.append(f"{name.upper()}: {error}")
+
+
+def _flag(text: str) -> bool:
+    known = {"true": True, "1": True, "false": False, "0": False}
+    if text.lower() not in known:
+        raise ValueError("must be true or false")
+    return known[text.lower()]
+
+
+def _whole(text: str) -> int:
+    if not text.isascii() or not text.isdigit():
+        raise ValueError("must be a whole number, not negative")
+    return int(text)
+
+
+_PARSERS: dict[type, Callable[[str], Any]] = {str: str, int: _whole, bool: _flag}
+
+
+def _at_least_one(settings: Settings) -> str | None:
+    names = [
+        field.name
+        for field in fields(Settings)
+        if isinstance(field.default, int)
+        and not isinstance(field.default, bool)
+        and field.name != "ready_ttl_days"
+        and getattr(settings, field.name) < 1
+    ]
+    return f"{', '.join(name.upper() for name in names)}: must be at least 1" if names else None
+
+
+def _one_of(name: str, allowed: tuple[str, ...]) -> Callable[[Settings], str | None]:
+    def check(settings: Settings) -> str | None:
+        value = getattr(settings, name)
+        return None if value in allowed else f"{name.upper()}: must be one of {', '.join(allowed)}"
+
+    return check
+
+
+def _web_address(name: str) -> Callable[[Settings], str | None]:
+    def check(settings: Settings) -> str | None:
+        value = getattr(settings, name)
+        parts = urlsplit(value)
+        good = not value or (parts.scheme in ("http", "https") and bool(parts.netloc))
+        return None if good else f"{name.upper()}: must be an http or https address"
+
+    return check
+
+
+def _lease_outlives_heartbeat(settings: Settings) -> str | None:
+    good = 2 * settings.heartbeat_seconds < settings.lease_seconds
+    return None if good else "LEASE_SECONDS: must be more than twice HEARTBEAT_SECONDS"
+
+
+def _remote_has_address(settings: Settings) -> str | None:
+    good = settings.segmenter != "remote" or settings.processor_url
+    return None if good else "PROCESSOR_URL: needed where SEGMENTER is remote"
+
+
+def _openai_is_complete(settings: Settings) -> str | None:
+    good = settings.metadata_provider != "openai" or (
+        settings.openai_endpoint and settings.openai_model
+    )
+    return (
+        None if good else "OPENAI_ENDPOINT, OPENAI_MODEL: needed where METADATA_PROVIDER is openai"
+    )
+
+
+def _webhook_is_signed(settings: Settings) -> str | None:
+    good = not settings.events_webhook_url or settings.events_webhook_secret
+    return None if good else "EVENTS_WEBHOOK_SECRET: needed with EVENTS_WEBHOOK_URL"
+
+
+def _has_categories(settings: Settings) -> str | None:
+    return None if settings.categories else "GARMENT_CATEGORIES: must name at least one category"
+
+
+_CHECKS: tuple[Callable[[Settings], str | None], ...] = (
+    _at_least_one,
+    _one_of("auth_mode", AUTH_MODES),
+    _one_of("segmenter", SEGMENTERS),
+    _one_of("metadata_provider", METADATA_PROVIDERS),
+    _web_address("processor_url"),
+    _web_address("openai_endpoint"),
+    _web_address("events_webhook_url"),
+    _lease_outlives_heartbeat,
+    _remote_has_address,
+    _openai_is_complete,
+    _webhook_is_signed,
+    _has_categories,
+)
