@@ -1,0 +1,78 @@
+"""The image pipeline: what happens to a photo, in order.
+
+Each step takes and returns frozen values and can start again from a stored checkpoint. Only the
+worker imports this module: it loads numpy, OpenCV and Pillow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from process_image_job.segmenters.own_alpha import own_alpha
+from process_image_job.steps import crop
+from process_image_job.steps.colours import garment_colours
+from process_image_job.steps.decode import decode
+from process_image_job.steps.renditions import renditions
+from process_image_job.values import CutOut, Photo, Rendered, Segmented, Segmenter
+from shared.domain.pictures import Box, Caution, Color, Segmentation
+
+__all__ = ["STEPS", "analyze", "cut_out", "decode", "load_cut_out", "render"]
+
+LEAST_CONFIDENCE = 0.5  # below this the cut-out is not shown
+
+
+def _never_late() -> None:
+    """The checkpoint of a caller who has no time limit."""
+
+
+def cut_out(
+    photo: Photo, segmenter: Segmenter, *, checkpoint: Callable[[], None] = _never_late
+) -> CutOut:
+    """Finds the garment. A picture that is cut out already keeps its own alpha.
+
+    Raises what the segmenter raises: nothing for the local one, ProcessorUnavailableError or a
+    BadImageError for the remote one.
+    """
+    seen = own_alpha(photo) or segmenter(photo)
+    checkpoint()
+    return _checkpointed(photo, seen)
+
+
+def load_cut_out(
+    mask_png: bytes, *, box: Box, confidence: float, segmentation: Segmentation
+) -> CutOut:
+    """The cut-out of an earlier run. Its mask is read when it is used."""
+    return CutOut(mask_png=mask_png, box=box, confidence=confidence, segmentation=segmentation)
+
+
+def render(
+    photo: Photo,
+    cut_out: CutOut | None,
+    *,
+    watermark: str = "",
+    checkpoint: Callable[[], None] = _never_late,
+) -> Rendered:
+    """All renditions as WebP without metadata, and their placeholders."""
+    return renditions(photo, cut_out, watermark, checkpoint)
+
+
+def analyze(photo: Photo, cut_out: CutOut | None) -> tuple[Color, ...]:
+    """The colours of the garment, largest share first: two to five, or the only one."""
+    return garment_colours(photo, cut_out)
+
+
+def _checkpointed(photo: Photo, seen: Segmented) -> CutOut:
+    trusted = seen.confidence >= LEAST_CONFIDENCE
+    cautions = seen.cautions if trusted else (*seen.cautions, Caution.LOW_CONFIDENCE_MASK)
+    return CutOut(
+        mask_png=crop.mask_png(seen.alpha),
+        box=crop.garment_box(seen.alpha, photo) if trusted else crop.whole(photo),
+        confidence=seen.confidence,
+        segmentation=Segmentation.APPLIED if trusted else Segmentation.LOW_CONFIDENCE,
+        cautions=cautions,
+    )
+
+
+# Decoding comes first and once: the mask, the crop and the colours share its pixels. Rendering
+# needs the mask, analysing only its result, so that either can be repeated from a checkpoint.
+STEPS = (decode, cut_out, render, analyze)
