@@ -35,7 +35,8 @@ class Subject:
     trace_id: str | None = None
 
 
-_subject: ContextVar[Subject] = ContextVar("subject", default=Subject())
+_NOBODY = Subject()
+_subject: ContextVar[Subject] = ContextVar("subject", default=_NOBODY)
 
 
 @contextmanager

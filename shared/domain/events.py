@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
+from shared.domain.draft import Draft
+
 MAX_EVENTS = 200  # a draft
 MAX_PROGRESS_EVENTS = 150  # progress stops here, so that final events always find room
 
@@ -45,3 +47,10 @@ class Event:
     attempt: int = 0
     data: dict[str, str | int | float | bool | None] = field(default_factory=dict)
     unsent: bool = False  # still has to go out to subscribers
+
+
+def event_of(draft: Draft, kind: EventType, now: datetime, **data: str | int | bool) -> Event:
+    """An event of the draft's current generation and run."""
+    return Event(
+        type=kind, at=now, generation=draft.generation, attempt=draft.attempts, data=dict(data)
+    )

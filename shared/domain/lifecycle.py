@@ -129,7 +129,8 @@ def fail(draft: Draft, error: DraftError, now: datetime) -> Draft:
     """Permanent error or the end of the attempts. A failed reprocess keeps what was there."""
     over = replace(give_back(draft, now), work=None)
     if draft.work is not None and draft.work.reason not in _STATUS_WORK:
-        warnings = _merged((*draft.warnings, Caution.REPROCESS_FAILED))
+        asked = draft.work.reason is WorkReason.REPROCESS
+        warnings = _merged((*draft.warnings, *([Caution.REPROCESS_FAILED] if asked else ())))
         kept = replace(
             over,
             checkpoint=None,
@@ -139,7 +140,8 @@ def fail(draft: Draft, error: DraftError, now: datetime) -> Draft:
             stage=Stage.ANALYZED,
         )
         return visible(kept, now)
-    return advance(replace(over, error=error), DraftStatus.FAILED, now)
+    left = draft.checkpoint if error.retryable else None
+    return advance(replace(over, error=error, checkpoint=left), DraftStatus.FAILED, now)
 
 
 def retry(draft: Draft, now: datetime, *, traceparent: str = "") -> Draft:
@@ -190,6 +192,13 @@ def forget_work(draft: Draft) -> Draft:
         cautions=(),
         stage=Stage.ANALYZED if draft.pictures else draft.stage,
     )
+
+
+def postpone(draft: Draft, now: datetime, delay: timedelta) -> Draft:
+    """End a run without an outcome, and want the next one only after a while."""
+    assert draft.work is not None
+    work = replace(draft.work, queued_at=now + delay)
+    return replace(give_back(draft, now), work=work)
 
 
 def resend(draft: Draft, now: datetime) -> Draft:

@@ -1,0 +1,253 @@
+"""What is left to do from the checkpoint on; each stage ends in one conditional write."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+
+from process_image_job import pipeline
+from process_image_job.delivery import Delivery
+from process_image_job.leftovers import remove_leftovers
+from process_image_job.tools import Tools
+from process_image_job.values import CutOut, EncodedPicture, Photo
+from shared import telemetry
+from shared.claims import Run
+from shared.dependencies import Dependencies
+from shared.domain import lifecycle
+from shared.domain.draft import Draft, Pictures, Stage, Work, WorkReason
+from shared.domain.errors import (
+    ConflictError,
+    JobTimeLimitError,
+    ProcessorUnavailableError,
+    RawChangedError,
+    RawMissingError,
+    StorageUnavailableError,
+)
+from shared.domain.events import Event, EventType, event_of
+from shared.domain.ids import run_prefix
+from shared.domain.pictures import Caution, Rendition, Segmentation
+from shared.sending import message_for
+
+DEGRADED_DELAY = timedelta(minutes=15)
+
+
+@dataclass(kw_only=True)
+class Job:
+    """One run at work: what it holds and what it has decoded so far."""
+
+    run: Run
+    delivery: Delivery
+    deps: Dependencies
+    tools: Callable[[], Tools]
+    photo_read: Photo | None = field(default=None, init=False)
+    cut_out_made: CutOut | None = field(default=None, init=False)
+
+    @property
+    def prefix(self) -> str:
+        draft = self.run.draft
+        return run_prefix(draft.owner_key, draft.id, draft.generation, draft.attempts)
+
+    @property
+    def work(self) -> Work:
+        """What this run is wanted for; it is set for as long as the lease is held."""
+        work = self.run.draft.work
+        assert work is not None
+        return work
+
+    @property
+    def reason(self) -> WorkReason:
+        return self.work.reason
+
+    @property
+    def queue_delay_ms(self) -> int:
+        return telemetry.milliseconds(self.work.queued_at, self.run.started_at)
+
+    def elapsed_ms(self) -> int:
+        return telemetry.milliseconds(self.run.started_at, self.deps.clock())
+
+    def check_time(self) -> None:
+        """Raises JobTimeLimitError when this run may no longer hold its lease."""
+        if self.deps.clock() >= self.run.deadline:
+            raise JobTimeLimitError
+
+    def tell_started(self) -> None:
+        telemetry.job_started(
+            reason=self.reason,
+            stage=str(self.run.draft.stage),
+            dequeue_count=self.delivery.dequeue_count,
+            queue_delay_ms=self.queue_delay_ms,
+            lost_runs=self.work.lost_runs,
+        )
+
+    def photo(self) -> Photo:
+        """The upload, read with If-Match and decoded once a run."""
+        if self.photo_read is None:
+            self.photo_read = pipeline.decode(self._raw())
+        return self.photo_read
+
+    def _raw(self) -> bytes:
+        raw = self.run.draft.raw
+        if raw is None:
+            raise RawMissingError
+        try:
+            data = self.deps.uploads.read(raw.blob, etag=raw.etag)
+        except ConflictError as error:
+            raise RawChangedError from error
+        if data is None:
+            raise RawMissingError
+        return data
+
+    def cut_out(self) -> CutOut | None:
+        """This run's cut-out, or the checkpoint's; None where nothing was cut out."""
+        made = self.run.draft.checkpoint
+        if self.cut_out_made is None and made is not None and made.mask and made.box:
+            mask = self.deps.images.read(made.mask)
+            if mask is None:
+                raise StorageUnavailableError("the mask of the checkpoint is missing")
+            self.cut_out_made = pipeline.load_cut_out(
+                mask,
+                box=made.box,
+                confidence=made.confidence or 0.0,
+                segmentation=made.segmentation,
+            )
+        return self.cut_out_made
+
+
+def run_stages(job: Job) -> None:
+    """Run what the checkpoint says remains, with the time limit checked in between."""
+    for stage, work in STAGES:
+        at = job.run.draft.stage
+        if at is not None and at.order < stage.order:
+            job.check_time()
+            start = job.deps.clock()
+            work(job)
+            telemetry.stage_done(
+                stage=stage, duration_ms=telemetry.milliseconds(start, job.deps.clock())
+            )
+
+
+def segment(job: Job) -> None:
+    """Store the mask, the crop box and the confidence; never a full cut-out."""
+    photo = job.photo()
+    draft = job.run.draft
+    if draft.skip_segmentation or job.delivery.message.skip_segmentation:
+        made, cautions = Pictures(segmentation=Segmentation.SKIPPED), photo.cautions
+    else:
+        found, cautions = _cut_out(job, photo)
+        job.cut_out_made = found
+        mask = f"{job.prefix}mask.png"
+        job.deps.images.put(mask, found.mask_png, content_type="image/png")
+        made = Pictures(
+            segmentation=found.segmentation,
+            mask=mask,
+            box=found.box,
+            confidence=found.confidence,
+        )
+    _checkpoint(job, Stage.SEGMENTED, EventType.SEGMENTED, checkpoint=made, cautions=cautions)
+
+
+def _cut_out(job: Job, photo: Photo) -> tuple[CutOut, tuple[Caution, ...]]:
+    """By the segmenter of the settings; the last run falls back to the local one."""
+    tools = job.tools()
+    try:
+        found = pipeline.cut_out(photo, tools.segmenter, checkpoint=job.check_time)
+    except ProcessorUnavailableError:
+        if not job.run.is_last or job.reason is WorkReason.DEGRADED:
+            raise
+        local = pipeline.cut_out(photo, tools.local_segmenter, checkpoint=job.check_time)
+        found = replace(local, segmentation=Segmentation.DEGRADED)
+        return found, (*photo.cautions, *found.cautions, Caution.SEGMENTATION_DEGRADED)
+    return found, (*photo.cautions, *found.cautions)
+
+
+def render(job: Job) -> None:
+    """Store the renditions of the cut-out and of the photo as taken."""
+    made = job.run.draft.checkpoint
+    assert made is not None
+    rendered = pipeline.render(
+        job.photo(),
+        job.cut_out(),
+        watermark=job.deps.settings.watermark_text,
+        checkpoint=job.check_time,
+    )
+    renditions = {picture.name: _store(job, picture) for picture in rendered.pictures}
+    full = replace(
+        made,
+        renditions=renditions,
+        blur_hash=rendered.cutout_blur_hash,
+        original_blur_hash=rendered.original_blur_hash,
+    )
+    _checkpoint(job, Stage.RENDERED, EventType.RENDERED, checkpoint=full)
+
+
+def _store(job: Job, picture: EncodedPicture) -> Rendition:
+    job.check_time()
+    if not picture.data:
+        raise StorageUnavailableError(f"the rendition {picture.name} came out empty")
+    name = f"{job.prefix}{picture.name}.webp"
+    job.deps.images.put(name, picture.data, content_type="image/webp")
+    return Rendition(blob=name, width=picture.width, height=picture.height, size=len(picture.data))
+
+
+def analyze(job: Job) -> None:
+    """Colours, category and title on the row, right after the provider's answer."""
+    colors = pipeline.analyze(job.photo(), job.cut_out())
+    named = job.tools().name(job.photo(), job.cut_out(), colors, last=job.run.is_last)
+    cautions = (*job.run.draft.cautions, *named.cautions)
+    _checkpoint(job, Stage.ANALYZED, EventType.ANALYZED, analysis=named.metadata, cautions=cautions)
+
+
+STAGES: tuple[tuple[Stage, Callable[[Job], None]], ...] = (
+    (Stage.SEGMENTED, segment),
+    (Stage.RENDERED, render),
+    (Stage.ANALYZED, analyze),
+)
+
+
+def _checkpoint(job: Job, stage: Stage, event: EventType, **changes: object) -> None:
+    def step(draft: Draft, now: datetime) -> tuple[Draft, Iterable[Event]]:
+        return lifecycle.reach(draft, stage, now, **changes), [event_of(draft, event, now)]
+
+    job.run.apply(step)
+
+
+def finish(job: Job) -> None:
+    """Ready (or Accepted) with the lease given back, in one write; then tidy up."""
+    work, queue_delay = job.work, job.queue_delay_ms
+    draft = job.run.apply(_finished)
+    telemetry.draft_ready(
+        reason=work.reason,
+        status=draft.status,
+        duration_ms=job.elapsed_ms(),
+        total_ms=telemetry.milliseconds(work.started_at, job.deps.clock()),
+        queue_delay_ms=queue_delay,
+        segmentation=str(lifecycle.segmentation_of(draft)),
+        metadata_source=draft.metadata.source if draft.metadata else "none",
+        warnings=len(draft.warnings),
+    )
+    if draft.work is not None:
+        send_degraded(draft, job.deps)
+    job.deps.outbox.flush(draft, job.deps.clock())
+    remove_leftovers(draft, job.deps)
+
+
+def _finished(draft: Draft, now: datetime) -> tuple[Draft, Iterable[Event]]:
+    done = lifecycle.finish(draft, now)
+    events = [event_of(draft, EventType.READY, now)]
+    if draft.accept_requested:
+        return done, [*events, event_of(draft, EventType.ACCEPTED, now)]
+    if lifecycle.segmentation_of(done) is Segmentation.DEGRADED:
+        again = lifecycle.reprocess(
+            done, Stage.SEGMENTED, WorkReason.DEGRADED, now, delay=DEGRADED_DELAY
+        )
+        return again, events
+    return done, events
+
+
+def send_degraded(draft: Draft, deps: Dependencies) -> None:
+    """The message of a later try by the remote processor."""
+    try:
+        deps.jobs.send(message_for(draft).encode(), delay=DEGRADED_DELAY)
+    except StorageUnavailableError:
+        return  # the row wants the run: the repair sends its message

@@ -1,0 +1,70 @@
+"""Wiring: settings and connections to dependencies, once a process, at first use."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from datetime import UTC, datetime
+from functools import cache
+
+from shared.dependencies import Dependencies
+from shared.outbox import Outbox
+from shared.records.deadletters import DeadLetters
+from shared.records.drafts import DraftStore
+from shared.records.due import DueIndex
+from shared.settings import Settings
+from shared.storage.blobs import AzureBlobs, SasSigner
+from shared.storage.queues import AzureQueue
+from shared.storage.services import Services, queue_names, table_names, webhooks_poison_queue
+from shared.storage.tables import AzureTable
+
+
+def utcnow() -> datetime:
+    """The one clock of the product."""
+    return datetime.now(UTC)
+
+
+@cache
+def settings() -> Settings:
+    """The settings of this process. Raises SettingsError naming every fault."""
+    return Settings.from_env(os.environ)
+
+
+@cache
+def dependencies() -> Dependencies:
+    """Built at first use; where storage is given by connection string, made complete too."""
+    services = Services.from_env(os.environ)
+    built = build(settings(), services, clock=utcnow)
+    if services.local:
+        services.create_missing(settings())
+    return built
+
+
+def build(values: Settings, services: Services, *, clock: Callable[[], datetime]) -> Dependencies:
+    """Dependencies on the given services."""
+    signer = SasSigner(services.blobs)
+    table = {
+        name: AzureTable(services.tables.get_table_client(name)) for name in table_names(values)
+    }
+    queue = {name: AzureQueue(services.queue(name)) for name in queue_names(values)}
+    due = DueIndex(table[values.due_table])
+    drafts = table[values.drafts_table]
+    store = DraftStore(drafts, due, values.retention, outbox=values.events_out)
+    webhooks, events = queue[values.webhooks_queue], queue[values.events_queue]
+    return Dependencies(
+        settings=values,
+        clock=clock,
+        drafts_table=drafts,
+        jobruns_table=table[values.jobruns_table],
+        store=store,
+        due=due,
+        letters=DeadLetters(table[values.deadletters_table]),
+        outbox=Outbox(store, values, webhooks=webhooks, events=events),
+        uploads=AzureBlobs(services.blobs, values.uploads_container, signer),
+        images=AzureBlobs(services.blobs, values.images_container, signer),
+        jobs=queue[values.image_jobs_queue],
+        poisoned=queue[values.image_jobs_poison_queue],
+        webhooks=webhooks,
+        webhooks_poisoned=queue[webhooks_poison_queue(values)],
+        events=events,
+    )

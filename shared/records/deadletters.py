@@ -1,0 +1,124 @@
+"""Dead letters: messages that could not be understood, or the end of a draft's attempts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from shared import telemetry
+from shared.domain.draft import Draft
+from shared.domain.ids import inverted_ms
+from shared.ports import Delete, Replace, Row, Span, Table
+from shared.records.codec import from_values, to_values
+
+KEPT = timedelta(days=30)
+_NEW = "new"
+_REPLAYED = "replayed"
+_NOT_STORED = frozenset({"id", "etag"})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DeadLetter:
+    """One message as it was, why it ended here, and which draft it was about (if any)."""
+
+    id: str = ""  # `<yyyy-mm>~<row key>`
+    at: datetime
+    queue: str
+    reason: str
+    code: str  # MALFORMED, or the code of the draft's end
+    body: bytes
+    dequeue_count: int = 0
+    owner_id: str | None = None
+    draft_id: str | None = None
+    generation: int | None = None
+    attempts: int | None = None
+    state: str = _NEW  # new | replayed
+    etag: str = ""
+
+
+class DeadLetters:
+    """Partitioned by month, newest first."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+
+    def keep(self, letter: DeadLetter, *, name: str) -> DeadLetter:
+        """Store the letter; the same `name` and time overwrite, so that a rerun adds none."""
+        key = f"{inverted_ms(int(letter.at.timestamp() * 1000))}~{name}"
+        row = Row(f"{letter.at:%Y-%m}", key, to_values(letter, leave_out=_NOT_STORED))
+        self._table.put(row)
+        kept = replace(letter, id=_id(row))
+        telemetry.dead_lettered(
+            dead_letter_id=kept.id,
+            queue=letter.queue,
+            code=letter.code,
+            dequeue_count=letter.dequeue_count,
+        )
+        return kept
+
+    def find(self, letter_id: str) -> DeadLetter | None:
+        month, _, key = letter_id.partition("~")
+        row = self._table.get(month, key) if key else None
+        return _letter(row) if row else None
+
+    def newest(self, now: datetime) -> Iterator[DeadLetter]:
+        """All that are kept, newest first."""
+        for month in _months(now):
+            for row in self._table.query(Span.of(month)):
+                yield _letter(row)
+
+    def mark_replayed(self, letter: DeadLetter) -> None:
+        """Raises ConflictError when somebody else replayed it first."""
+        month, _, key = letter.id.partition("~")
+        values = to_values(replace(letter, state=_REPLAYED), leave_out=_NOT_STORED)
+        self._table.transact([Replace(Row(month, key, values, letter.etag))])
+
+    def drop_old(self, now: datetime) -> int:
+        """Delete what is past its time; how many."""
+        oldest = now - KEPT
+        span = Span(partition_to=f"{oldest:%Y-%m}~")
+        old = [row for row in self._table.query(span) if _letter(row).at < oldest]
+        for row in old:
+            self._table.transact([Delete(row)])
+        return len(old)
+
+
+def letter_of(
+    draft: Draft, *, body: bytes, queue: str, code: str, reason: str, dequeue_count: int
+) -> DeadLetter:
+    """The end of a draft's attempts. Timed by the work, so that saying it twice keeps one."""
+    at = draft.work.started_at if draft.work else draft.updated_at
+    return DeadLetter(
+        at=at,
+        queue=queue,
+        reason=reason,
+        code=code,
+        body=body,
+        dequeue_count=dequeue_count,
+        owner_id=draft.owner_id,
+        draft_id=draft.id,
+        generation=draft.generation,
+        attempts=draft.attempts,
+    )
+
+
+def name_of(draft: Draft) -> str:
+    return f"{draft.id}-{draft.generation}"
+
+
+def _id(row: Row) -> str:
+    return f"{row.partition}~{row.key}"
+
+
+def _letter(row: Row) -> DeadLetter:
+    return from_values(DeadLetter, row.values, id=_id(row), etag=row.etag)
+
+
+def _months(now: datetime) -> list[str]:
+    """The months that 30 days back reach into, newest first."""
+    oldest, month, months = now - KEPT, now, []
+    while f"{month:%Y-%m}" >= f"{oldest:%Y-%m}":
+        months.append(f"{month:%Y-%m}")
+        month = month.replace(day=1) - timedelta(days=1)
+    return months

@@ -1,0 +1,43 @@
+"""Job messages on their way out: the first one, a retry's, and the one sent again."""
+
+from __future__ import annotations
+
+from shared import telemetry
+from shared.dependencies import Dependencies
+from shared.domain import lifecycle
+from shared.domain.draft import Draft
+from shared.domain.events import EventType, event_of
+from shared.domain.messages import JobMessage
+
+MAX_RESENDS = 3
+
+
+def send_again(draft: Draft, deps: Dependencies, *, trigger: str) -> Draft:
+    """Row first, so that nobody else sends too; a message that is lost is unattended again.
+
+    Raises ConflictError when somebody else attended to the draft.
+    """
+    now = deps.clock()
+    mark = draft.mark or now
+    resent = lifecycle.resend(draft, now)
+    event = event_of(resent, EventType.RESENT, now, trigger=trigger)
+    stored = deps.store.save(draft, resent, event, now=now)
+    assert stored.work is not None
+    telemetry.draft_resent(
+        trigger=trigger,
+        resends=stored.work.resends,
+        unattended_seconds=max(0, int((now - mark).total_seconds())),
+    )
+    deps.jobs.send(message_for(stored).encode())
+    return stored
+
+
+def message_for(draft: Draft) -> JobMessage:
+    """The message that asks for the work the row wants."""
+    return JobMessage(
+        owner_id=draft.owner_id,
+        draft_id=draft.id,
+        generation=draft.generation,
+        skip_segmentation=draft.skip_segmentation,
+        traceparent=draft.work.traceparent if draft.work else "",
+    )

@@ -1,0 +1,143 @@
+"""The three storage services behind the prefix `DRAFTS`, and what has to exist in them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from azure.core.credentials import TokenCredential
+from azure.core.exceptions import HttpResponseError, ResourceExistsError
+from azure.data.tables import TableServiceClient
+from azure.identity import DefaultAzureCredential, ManagedIdentityCredential
+from azure.storage.blob import BlobServiceClient
+from azure.storage.queue import QueueClient, QueueServiceClient
+
+from shared.domain.errors import SettingsError, StorageUnavailableError
+from shared.settings import Settings
+from shared.storage.translate import error_code
+
+PREFIX = "DRAFTS"
+_POISON = "-poison"
+_BEING_DELETED = frozenset({"ContainerBeingDeleted", "QueueBeingDeleted", "TableBeingDeleted"})
+_PATIENCE_SECONDS = 60
+
+# One retry layer, the host's: a call that fails says so. Only a connection that could not be made
+# is tried once more, since nothing was sent.
+_TRANSPORT: dict[str, Any] = {
+    "retry_total": 1,
+    "retry_connect": 1,
+    "retry_read": 0,
+    "retry_status": 0,
+    "connection_timeout": 5,
+    "read_timeout": 20,
+}
+
+
+class Services:
+    """The three storage services behind the prefix `DRAFTS`."""
+
+    def __init__(
+        self, blobs: BlobServiceClient, queues: QueueServiceClient, tables: TableServiceClient
+    ) -> None:
+        self.blobs = blobs
+        self.queues = queues
+        self.tables = tables
+        self.local = False
+
+    @classmethod
+    def from_env(cls, environ: Mapping[str, str]) -> Services:
+        """By connection string, else by service addresses and an identity. Raises SettingsError."""
+        text = environ.get(PREFIX, "").strip()
+        if text:
+            return cls.from_connection_string(text)
+        names = [f"{PREFIX}__{kind}ServiceUri" for kind in ("blob", "queue", "table")]
+        if missing := [name for name in names if not environ.get(name)]:
+            raise SettingsError([f"{name}: missing" for name in (PREFIX, *missing)])
+        blob, queue, table = (environ[name] for name in names)
+        who = _credential(environ)
+        return cls(
+            BlobServiceClient(blob, credential=who, **_TRANSPORT),
+            QueueServiceClient(queue, credential=who, **_TRANSPORT),
+            TableServiceClient(endpoint=table, credential=who, **_TRANSPORT),
+        )
+
+    @classmethod
+    def from_connection_string(cls, text: str) -> Services:
+        try:
+            services = cls(
+                BlobServiceClient.from_connection_string(text, **_TRANSPORT),
+                QueueServiceClient.from_connection_string(text, **_TRANSPORT),
+                TableServiceClient.from_connection_string(text, **_TRANSPORT),
+            )
+        except ValueError as error:
+            raise SettingsError([f"{PREFIX}: not a storage connection string"]) from error
+        services.local = True
+        return services
+
+    def queue(self, name: str) -> QueueClient:
+        return self.queues.get_queue_client(name)
+
+    def create_missing(self, names: Settings) -> None:
+        """Containers, queues and tables that infra makes in Azure, made here.
+
+        One that is still being deleted is waited for. Raises StorageUnavailableError after 60 s.
+        """
+        for container in (names.uploads_container, names.images_container):
+            _create(self.blobs.get_container_client(container).create_container)
+        for queue in queue_names(names):
+            _create(self.queue(queue).create_queue)
+        for table in table_names(names):
+            _create(self.tables.get_table_client(table).create_table)
+
+
+def queue_names(names: Settings) -> tuple[str, ...]:
+    return (
+        names.image_jobs_queue,
+        names.image_jobs_poison_queue,
+        names.webhooks_queue,
+        webhooks_poison_queue(names),
+        names.events_queue,
+    )
+
+
+def webhooks_poison_queue(names: Settings) -> str:
+    """Named by the host, not by a setting."""
+    return names.webhooks_queue + _POISON
+
+
+def table_names(names: Settings) -> tuple[str, ...]:
+    return (
+        names.drafts_table,
+        names.due_table,
+        names.jobruns_table,
+        names.deadletters_table,
+    )
+
+
+def _credential(environ: Mapping[str, str]) -> TokenCredential:
+    client_id = environ.get(f"{PREFIX}__clientId")
+    if environ.get(f"{PREFIX}__credential", "").lower() == "managedidentity":
+        return ManagedIdentityCredential(client_id=client_id)
+    return DefaultAzureCredential()
+
+
+def _create(create: Callable[[], object]) -> None:
+    give_up = time.monotonic() + _PATIENCE_SECONDS
+    while True:
+        try:
+            create()
+        except ResourceExistsError as error:
+            if error_code(error) not in _BEING_DELETED or _waited_out(give_up):
+                return
+        except HttpResponseError as error:
+            raise StorageUnavailableError(f"could not set up storage: {error.reason}") from error
+        else:
+            return
+
+
+def _waited_out(give_up: float) -> bool:
+    if time.monotonic() > give_up:
+        raise StorageUnavailableError("storage is still being deleted")
+    time.sleep(1)
+    return False
