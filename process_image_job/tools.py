@@ -8,6 +8,7 @@ from typing import Protocol
 
 from process_image_job.segmenters.local import LocalSegmenter
 from process_image_job.values import CutOut, Photo, Segmenter
+from shared.bootstrap import settings
 from shared.domain.draft import Metadata
 from shared.domain.pictures import Caution, Color
 from shared.settings import Settings
@@ -50,3 +51,8 @@ def _leave_it_to_the_person(
 ) -> Named:
     """`METADATA_PROVIDER` none: the colours are read, the category is the person's to say."""
     return Named(metadata=Metadata(colors=colors))
+
+
+def current_tools() -> Tools:
+    """The tools of this process's settings."""
+    return tools_for(settings())
