@@ -54,14 +54,15 @@ def process_image_job(
 
 def run_job(delivery: Delivery, *, deps: Dependencies, tools: Callable[[], Tools]) -> None:
     """The same for a message that is understood, whoever brings it."""
-    match _claim(delivery, deps):
-        case Skipped(why):
-            telemetry.job_skipped(why=why, dequeue_count=delivery.dequeue_count)
-        case Exhausted(draft):
-            end_exhausted(draft, delivery, deps)
-        case Run() as run:
-            with telemetry.about(run.draft, delivery.message.traceparent):
-                _work(Job(run=run, delivery=delivery, deps=deps, tools=tools))
+    with telemetry.about_message(delivery.message):
+        match _claim(delivery, deps):
+            case Skipped(why):
+                telemetry.job_skipped(why=why, dequeue_count=delivery.dequeue_count)
+            case Exhausted(draft):
+                end_exhausted(draft, delivery, deps)
+            case Run() as run:
+                with telemetry.about(run.draft, delivery.message.traceparent):
+                    _work(Job(run=run, delivery=delivery, deps=deps, tools=tools))
 
 
 def _claim(delivery: Delivery, deps: Dependencies) -> Run | Skipped | Exhausted:

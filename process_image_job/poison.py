@@ -33,12 +33,13 @@ def handle_poison(body: bytes, *, dequeue_count: int, deps: Dependencies) -> Non
         keep_malformed(body, error.reason, queue=queue, dequeue_count=dequeue_count, deps=deps)
         return
     delivery = Delivery(message=message, body=body, dequeue_count=dequeue_count, queue=queue)
-    draft = deps.store.find(message.owner_id, message.draft_id)
-    if draft is None or _is_over(draft, message):
-        _keep_late(delivery, reason_to_skip(draft, message) or "ahead_of_row", deps)
-        return
-    with telemetry.about(draft, message.traceparent):
-        _decide(draft, delivery, deps)
+    with telemetry.about_message(message):
+        draft = deps.store.find(message.owner_id, message.draft_id)
+        if draft is None or _is_over(draft, message):
+            _keep_late(delivery, reason_to_skip(draft, message) or "ahead_of_row", deps)
+            return
+        with telemetry.about(draft, message.traceparent):
+            _decide(draft, delivery, deps)
 
 
 def _is_over(draft: Draft, message: JobMessage) -> bool:

@@ -20,6 +20,7 @@ from typing import Any
 from pydantic.alias_generators import to_camel
 
 from shared.domain.draft import Draft
+from shared.domain.messages import JobMessage
 
 _log = logging.getLogger("fitting_room")
 _TRACEPARENT_PARTS = 4
@@ -43,7 +44,20 @@ _subject: ContextVar[Subject] = ContextVar("subject", default=_NOBODY)
 def about(draft: Draft, traceparent: str = "") -> Iterator[None]:
     """Every line within is about this draft and run."""
     trace = traceparent or (draft.work.traceparent if draft.work else "")
-    subject = Subject(draft.id, draft.generation, draft.attempts, trace_id(trace))
+    with _speaking_of(Subject(draft.id, draft.generation, draft.attempts, trace_id(trace))):
+        yield
+
+
+@contextmanager
+def about_message(message: JobMessage) -> Iterator[None]:
+    """Every line within is about the draft that a message names, before its row is read."""
+    subject = Subject(message.draft_id, message.generation, 0, trace_id(message.traceparent))
+    with _speaking_of(subject):
+        yield
+
+
+@contextmanager
+def _speaking_of(subject: Subject) -> Iterator[None]:
     token = _subject.set(subject)
     try:
         yield

@@ -9,10 +9,11 @@ from datetime import datetime
 
 from shared.domain.draft import Draft
 from shared.domain.errors import ConflictError, IngestError, StorageUnavailableError
-from shared.domain.events import FINAL_EVENTS, MAX_EVENTS, MAX_PROGRESS_EVENTS, Event
-from shared.domain.ids import draft_row_key, event_row_key, is_draft_id, owner_key
+from shared.domain.events import Event
+from shared.domain.ids import draft_row_key, is_draft_id, owner_key
 from shared.domain.retention import Retention, due_at, expires_at
 from shared.ports import Change, Delete, Insert, Replace, Row, Span, Table
+from shared.records import history
 from shared.records.codec import from_values, to_values
 from shared.records.due import DueEntry, DueIndex
 
@@ -117,9 +118,9 @@ class DraftStore:
         changes: list[Change] = []
         stamped: list[Draft] = []
         for draft, event in announced:
-            numbered, events = self._number(_stamp(draft), [event])
+            numbered, events = history.number(_stamp(draft), [event], outbox=self._outbox)
             stamped.append(numbered)
-            changes += [Insert(_row(numbered)), *_event_inserts(numbered, events)]
+            changes += [Insert(_row(numbered)), *history.inserts(numbered, events)]
         etags = self._table.transact([*changes, *beside])
         positions = [index for index, change in enumerate(changes) if _is_draft_row(change)]
         return [
@@ -133,8 +134,8 @@ class DraftStore:
         recognised by its `write_id` and counts as done.
         """
         due = self._with_due(replace(after, etag=before.etag), now)
-        numbered, rows = self._number(_stamp(due), events)
-        stored = self._write(numbered, _event_inserts(numbered, rows))
+        numbered, rows = history.number(_stamp(due), events, outbox=self._outbox)
+        stored = self._write(numbered, history.inserts(numbered, rows))
         self._drop_due(before, stored)
         return stored
 
@@ -154,7 +155,7 @@ class DraftStore:
 
     def erase(self, draft: Draft) -> None:
         """Delete the events in chunks, then the row last."""
-        while rows := self._event_rows(draft, limit=_EVENTS_A_TRANSACTION):
+        while rows := history.rows_of(self._table, draft, most=_EVENTS_A_TRANSACTION):
             self._table.transact([Delete(row) for row in rows])
         self._table.delete(_row(draft))
 
@@ -166,22 +167,17 @@ class DraftStore:
 
     def events_of(self, draft: Draft) -> list[Event]:
         """The history, oldest first."""
-        return [from_values(Event, row.values) for row in self._event_rows(draft)]
+        return [from_values(Event, row.values) for row in history.rows_of(self._table, draft)]
 
     def unsent_events(self, draft: Draft) -> list[Event]:
         return [event for event in self.events_of(draft) if event.unsent]
 
     def mark_sent(self, draft: Draft, *, up_to: int, now: datetime) -> Draft:
         """The events up to that number went out. Raises ConflictError like `save`."""
-        rows = [row for row in self._event_rows(draft) if row.values.get("unsent")]
-        sent = [row for row in rows if int(row.values["seq"]) <= up_to]  # type: ignore[arg-type]
-        left = [int(row.values["seq"]) for row in rows if row not in sent]  # type: ignore[arg-type]
+        rows = history.rows_of(self._table, draft)
+        left = [seq for seq in map(history.unsent_seq, rows) if seq is not None and seq > up_to]
         after = self._with_due(replace(draft, unsent_since=min(left, default=None)), now)
-        changes = [
-            Replace(replace(row, values={**row.values, "unsent": False}))
-            for row in sent[:_EVENTS_A_TRANSACTION]
-        ]
-        stored = self._write(_stamp(after), changes)
+        stored = self._write(_stamp(after), history.sent(rows, up_to)[:_EVENTS_A_TRANSACTION])
         self._drop_due(draft, stored)
         return stored
 
@@ -194,28 +190,6 @@ class DraftStore:
         self._due.put(named)
         if not named.same_place(entry):
             self._due.remove(entry)
-
-    def _event_rows(self, draft: Draft, *, limit: int | None = None) -> list[Row]:
-        span = Span.prefix(draft.owner_key, f"e~{draft.id}~")
-        rows = []
-        for row in self._table.query(span, page=limit or 1000):
-            rows.append(row)
-            if len(rows) == limit:
-                break
-        return rows
-
-    def _number(self, draft: Draft, events: Sequence[Event]) -> tuple[Draft, list[Event]]:
-        """Number the events on the row; progress leaves room for final ones."""
-        count, unsent, numbered = draft.events, draft.unsent_since, []
-        for event in events:
-            final = event.type in FINAL_EVENTS
-            if count >= (MAX_EVENTS if final else MAX_PROGRESS_EVENTS):
-                continue
-            count += 1
-            out = self._outbox and final
-            unsent = (unsent or count) if out else unsent
-            numbered.append(replace(event, seq=count, unsent=out))
-        return replace(draft, events=count, unsent_since=unsent), numbered
 
     def _with_due(self, draft: Draft, now: datetime) -> Draft:
         """Write the entry of a new due time before the row that will name it."""
@@ -259,13 +233,6 @@ def _draft(row: Row) -> Draft:
 
 def _is_draft_row(change: Change) -> bool:
     return change.row.key.startswith("d~")
-
-
-def _event_inserts(draft: Draft, events: Sequence[Event]) -> list[Change]:
-    return [
-        Insert(Row(draft.owner_key, event_row_key(draft.id, event.seq), to_values(event)))
-        for event in events
-    ]
 
 
 def _due_entry(draft: Draft) -> DueEntry | None:
