@@ -1,0 +1,64 @@
+"""Event rows: numbered on the draft row, written in its transaction, the outbox of events out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from shared.domain.draft import Draft
+from shared.domain.events import FINAL_EVENTS, MAX_EVENTS, MAX_PROGRESS_EVENTS, Event
+from shared.domain.ids import event_row_key
+from shared.ports import Change, Insert, Replace, Row, Span, Table
+from shared.records.codec import to_values
+
+
+def number(draft: Draft, events: Sequence[Event], *, outbox: bool) -> tuple[Draft, list[Event]]:
+    """The draft that counts these events, and the events with their numbers.
+
+    Progress ends early, so that final events always find room; a final one is unsent where
+    anybody is told (`outbox`).
+    """
+    count, unsent, numbered = draft.events, draft.unsent_since, []
+    for event in events:
+        final = event.type in FINAL_EVENTS
+        if count >= (MAX_EVENTS if final else MAX_PROGRESS_EVENTS):
+            continue
+        count += 1
+        out = outbox and final
+        unsent = (unsent or count) if out else unsent
+        numbered.append(replace(event, seq=count, unsent=out))
+    return replace(draft, events=count, unsent_since=unsent), numbered
+
+
+def inserts(draft: Draft, events: Sequence[Event]) -> list[Change]:
+    """The rows of new events, for the transaction of their draft."""
+    return [
+        Insert(Row(draft.owner_key, event_row_key(draft.id, event.seq), to_values(event)))
+        for event in events
+    ]
+
+
+def rows_of(table: Table, draft: Draft, *, most: int | None = None) -> list[Row]:
+    """The event rows of a draft, oldest first; the first `most` of them."""
+    rows = []
+    for row in table.query(Span.prefix(draft.owner_key, f"e~{draft.id}~"), page=most or 1000):
+        rows.append(row)
+        if len(rows) == most:
+            break
+    return rows
+
+
+def unsent_seq(row: Row) -> int | None:
+    """The number of an event that did not go out yet."""
+    seq = row.values["seq"]
+    assert isinstance(seq, int)
+    return seq if row.values.get("unsent") else None
+
+
+def sent(rows: Sequence[Row], up_to: int) -> list[Change]:
+    """What marks the unsent events up to that number as sent."""
+    return [
+        Replace(replace(row, values={**row.values, "unsent": False}))
+        for row in rows
+        if (seq := unsent_seq(row)) is not None and seq <= up_to
+    ]
