@@ -1,0 +1,251 @@
+"""Timer triggers: when they fire, what is remembered between runs, what is made up for."""
+
+import asyncio
+import json
+import re
+import socket
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from azure.core.exceptions import AzureError, ResourceExistsError, ResourceNotFoundError
+from azure.storage.blob.aio import ContainerClient
+
+from devhost.console import ERROR, Console
+from devhost.functions import Function
+from devhost.hostjson import INFORMATION
+from devhost.invoker import Call
+from devhost.schedule import Schedule, parse_schedule
+from devhost.supervisor import FunctionFailedError
+
+CONTAINER = "azure-webjobs-hosts"
+CATEGORY = "Host.Triggers.Timer"
+NEVER_TEXT = "0001-01-01T00:00:00"
+
+Invoke = Callable[[Call], Awaitable[object]]
+Clock = Callable[[], datetime]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Status:
+    """What is known of a timer. `last` is None before its first run."""
+
+    last: datetime | None
+    next: datetime
+    last_updated: datetime | None
+
+    def as_json(self) -> dict[str, str]:
+        """As it is stored, and as the function gets it: local times with their offset."""
+        times = {"Last": self.last, "Next": self.next, "LastUpdated": self.last_updated}
+        return {
+            name: time.astimezone().isoformat() if time else NEVER_TEXT
+            for name, time in times.items()
+        }
+
+    @classmethod
+    def from_json(cls, content: dict[str, str]) -> "Status":
+        """Raises ValueError or KeyError for what is no status."""
+        upcoming = _time(content["Next"])
+        if upcoming is None:
+            raise ValueError("a status without its next time")
+        return cls(
+            last=_time(content.get("Last", NEVER_TEXT)),
+            next=upcoming,
+            last_updated=_time(content.get("LastUpdated", NEVER_TEXT)),
+        )
+
+
+def check(status: Status | None, schedule: Schedule, now: datetime) -> tuple[Status, bool]:
+    """What holds at the start of the host: the status, changed or not, and whether a run is due.
+
+    A schedule that was changed since forgets the last run. However many times were missed, one
+    run makes up for them.
+    """
+    if status is None:
+        return Status(last=None, next=schedule.next_after(now), last_updated=now), False
+    expected = schedule.next_after(status.last or status.last_updated or now)
+    if expected != status.next:
+        updated = status.last_updated
+        if now > expected:
+            expected, updated = schedule.next_after(now), now
+        status = Status(last=None, next=expected, last_updated=updated)
+    return status, now > status.next
+
+
+class StatusStore:
+    """The status blobs of one host."""
+
+    def __init__(self, container: ContainerClient, host_id: str) -> None:
+        self._container, self._host_id = container, host_id
+
+    async def read(self, function: str) -> Status | None:
+        """None where nothing is stored."""
+        try:
+            blob = await self._container.download_blob(self._name(function))
+            return Status.from_json(json.loads(await blob.readall()))
+        except ResourceNotFoundError:
+            return None
+
+    async def write(self, function: str, status: Status) -> None:
+        """Into a container that is made when it is missing."""
+        content = json.dumps(status.as_json(), separators=(",", ":"))
+        try:
+            await self._container.upload_blob(self._name(function), content, overwrite=True)
+        except ResourceNotFoundError:
+            await _create(self._container)
+            await self._container.upload_blob(self._name(function), content, overwrite=True)
+
+    def _name(self, function: str) -> str:
+        return f"timers/{self._host_id}/Host.Functions.{function}/status"
+
+
+class TimerListener:
+    """Fires one function, never twice at once, and keeps its status."""
+
+    def __init__(
+        self,
+        function: Function,
+        *,
+        store: StatusStore,
+        invoke: Invoke,
+        console: Console,
+        clock: Clock = lambda: datetime.now(UTC),
+        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+    ) -> None:
+        self._function, self._invoke, self._console = function, invoke, console
+        self._store, self._clock, self._sleep = store, clock, sleep
+        self._schedule = parse_schedule(function.trigger["schedule"])
+        self._monitored = bool(function.trigger.get("useMonitor", True))
+        if self._schedule.more_often_than_a_minute(clock()):
+            self._monitored = False
+        self._status: Status | None = None
+        self._firing: asyncio.Task[datetime] | None = None
+
+    async def run(self) -> None:
+        """Until cancelled; a run that is under way goes on."""
+        name, now = self._function.name, self._clock()
+        self._say(f"The '{name}' timer is using the schedule '{self._schedule.text}'")
+        past_due, upcoming = False, self._schedule.next_after(now)
+        if self._monitored:
+            stored = await self._store.read(name)
+            self._status, past_due = check(stored, self._schedule, now)
+            self._say(f"Function '{name}' initial status: {self._status.as_json()}")
+            if self._status != stored:
+                await self._store.write(name, self._status)
+            upcoming = self._status.next
+        if past_due:
+            self._say(f"Function '{name}' is past due on startup. Executing now.")
+            upcoming = await self._fire("IsPastDue", upcoming)
+        elif self._function.trigger.get("runOnStartup"):
+            self._say(f"Function '{name}' is configured to run on startup. Executing now.")
+            upcoming = await self._fire("RunOnStartup", upcoming)
+        while True:
+            await self._sleep_until(upcoming)
+            upcoming = await self._fire(None, upcoming)
+
+    async def drain(self, timeout: float) -> None:
+        """Wait for what still runs. What is not done in time is past due at the next start."""
+        if self._firing:
+            _, late = await asyncio.wait({self._firing}, timeout=timeout)
+            for task in late:
+                task.cancel()
+
+    async def _fire(self, unscheduled: str | None, planned: datetime) -> datetime:
+        """When to run next."""
+        self._firing = asyncio.create_task(self._run_once(unscheduled, planned))
+        return await asyncio.shield(self._firing)
+
+    async def _run_once(self, unscheduled: str | None, planned: datetime) -> datetime:
+        """One run and its status; when to run next. Nothing that a function does stops the rest."""
+        started = self._clock()
+        call = timer_call(
+            self._function,
+            self._schedule,
+            self._status,
+            now=started,
+            unscheduled=unscheduled,
+            planned=planned,
+        )
+        try:
+            await self._invoke(call)
+        except FunctionFailedError:
+            outcome = "failed; its schedule goes on"
+            self._console.log(CATEGORY, INFORMATION, f"'{self._function.name}' {outcome}.")
+        last = started if unscheduled else max(started, planned)
+        status = Status(last=last, next=self._schedule.next_after(last), last_updated=last)
+        if self._monitored:
+            self._status = status
+            await self._remember(status)
+        return status.next
+
+    async def _remember(self, status: Status) -> None:
+        try:
+            await self._store.write(self._function.name, status)
+        except AzureError as error:
+            name = self._function.name
+            text = f"Function '{name}' failed to update the timer trigger status. {error}"
+            self._console.log(CATEGORY, ERROR, text)
+
+    async def _sleep_until(self, moment: datetime) -> None:
+        """In parts, so that a machine that slept wakes up in time."""
+        while (rest := moment - self._clock()) > timedelta(0):
+            await self._sleep(min(rest.total_seconds(), 60.0))
+
+    def _say(self, text: str) -> None:
+        self._console.log(CATEGORY, INFORMATION, text)
+
+
+def timer_call(
+    function: Function,
+    schedule: Schedule,
+    status: Status | None,
+    *,
+    now: datetime,
+    unscheduled: str | None = None,
+    planned: datetime | None = None,
+    reason: str | None = None,
+) -> Call:
+    """What a timer function gets: the status before this run, and whether it is past due."""
+    info = {
+        "Schedule": {"AdjustForDST": schedule.adjusts_for_dst},
+        "ScheduleStatus": status.as_json() if status else None,
+        "IsPastDue": unscheduled == "IsPastDue",
+    }
+    details: list[tuple[str, str]] = []
+    if unscheduled:
+        details.append(("UnscheduledInvocationReason", unscheduled))
+        if planned and unscheduled == "IsPastDue":
+            details.append(("OriginalSchedule", planned.astimezone().isoformat()))
+    local = now.astimezone()
+    return Call(
+        reason=reason or f"Timer fired at {local.isoformat()}",
+        data=("json", json.dumps(info)),
+        metadata={"TimerTrigger": ("string", f"{local:%m/%d/%Y %H:%M:%S}")},
+        details=details,
+    )
+
+
+def host_id(app: Path, configured: str | None) -> str:
+    """The name under which a host keeps its blobs: made of the machine and the folder."""
+    if configured:
+        return configured
+    number = 23
+    for letter in str(app):
+        number = (number * 31 + ord(letter)) & 0xFFFFFFFF
+    signed = number - 2**32 if number >= 2**31 else number
+    machine = re.sub(r"[^A-Za-z0-9]", "", socket.gethostname())
+    return f"{machine}-{abs(signed)}"[:32].lower().rstrip("-")
+
+
+async def _create(container: ContainerClient) -> None:
+    try:
+        await container.create_container()
+    except ResourceExistsError:
+        return  # another timer of this host was first
+
+
+def _time(text: Any) -> datetime | None:
+    moment = datetime.fromisoformat(text)
+    return None if moment.year == 1 else moment.astimezone(UTC)
