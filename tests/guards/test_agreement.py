@@ -1,0 +1,103 @@
+"""Numbers and names that stand in more than one place agree."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from shared.domain.draft import DraftStatus
+from shared.domain.retention import SETTLED
+from shared.settings import Settings, default_of, setting_names
+
+ROOT = Path(__file__).resolve().parents[2]
+HOST = json.loads((ROOT / "host.json").read_text())
+QUEUES = HOST["extensions"]["queues"]
+
+
+def seconds(timespan):
+    hours, minutes, rest = timespan.split(":")
+    return int(hours) * 3600 + int(minutes) * 60 + int(rest)
+
+
+def within_budget(settings, visibility, dequeues):
+    """Waiting for a live lease never uses up a message, and a lease outlives two missed beats."""
+    return (
+        2 * settings.heartbeat_seconds < settings.lease_seconds <= visibility
+        and settings.max_attempts + settings.job_time_limit_seconds / visibility < dequeues
+    )
+
+
+def test_retry_budget_holds():
+    """The host delivers a message often enough for every attempt and every wait."""
+    assert within_budget(
+        Settings(), seconds(QUEUES["visibilityTimeout"]), QUEUES["maxDequeueCount"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "visibility", "dequeues"),
+    [
+        ({"heartbeat_seconds": 15}, 30, 10),
+        ({"lease_seconds": 31}, 30, 10),
+        ({"max_attempts": 6}, 30, 10),
+        ({"job_time_limit_seconds": 150}, 30, 10),
+        ({}, 30, 9),
+    ],
+)
+def test_retry_budget_can_be_broken(changes, visibility, dequeues):
+    """Each number of the budget matters."""
+    assert not within_budget(Settings(**changes), visibility, dequeues)
+
+
+def test_host_settings_are_those_of_the_design():
+    """One at a time on one core, plain messages, ten minutes at most."""
+    assert HOST["functionTimeout"] == "00:10:00"
+    assert seconds(HOST["functionTimeout"]) == SETTLED.total_seconds()
+    assert QUEUES == {
+        "batchSize": 1,
+        "newBatchThreshold": 0,
+        "maxPollingInterval": "00:00:02",
+        "maxDequeueCount": 10,
+        "visibilityTimeout": "00:00:30",
+        "messageEncoding": "none",
+    }
+
+
+def test_sample_settings_hold_every_setting_and_no_other():
+    """A setting that the sample does not show cannot be found by anyone."""
+    sample = json.loads((ROOT / "local.settings.sample.json").read_text())
+    values = sample["Values"]
+    assert sample["IsEncrypted"] is False
+    ours = {name for name in values if name in setting_names()}
+    assert ours == set(setting_names())
+    different = {n: v for n, v in values.items() if n in ours and v != default_of(n)}
+    assert different == {"AUTH_MODE": "local"}
+
+
+def test_python_version_is_the_same_everywhere():
+    """One Python for development, CI, Azure and the container."""
+    version = (ROOT / ".python-version").read_text().strip()
+    assert f'requires-python = ">={version}"' in (ROOT / "pyproject.toml").read_text()
+    assert f'python_version = "{version}"' in (ROOT / "pyproject.toml").read_text()
+    assert f"python{version}" in (ROOT / "Dockerfile").read_text()
+    assert version in (ROOT / "infra" / "app" / "function.bicep").read_text()
+
+
+def test_requirements_are_pinned():
+    """Every package has one version."""
+    for name in ("requirements.txt", "requirements-dev.txt"):
+        for line in (ROOT / name).read_text().splitlines():
+            if line and not line.startswith(("#", "-r")):
+                assert re.fullmatch(r"[A-Za-z0-9_.\[\]-]+==[\w.]+", line), f"{name}: {line}"
+
+
+def test_every_status_is_documented():
+    """A status that the front page does not draw is a status nobody expects."""
+    readme = (ROOT / "README.md").read_text()
+    assert [status for status in DraftStatus if status not in readme] == []
+
+
+def test_bundle_brings_the_storage_extension_that_reads_poison_queues():
+    """Older bundles drop messages of a poison queue that were delivered too often."""
+    assert HOST["extensionBundle"]["version"].startswith("[4.")

@@ -1,0 +1,78 @@
+"""Settings, checked whole."""
+
+from dataclasses import fields
+
+import pytest
+
+from shared.domain.errors import SettingsError
+from shared.settings import Settings, default_of, setting_names
+
+
+def test_settings_from_an_empty_environment_are_the_defaults():
+    """Every setting has a default."""
+    assert Settings.from_env({}) == Settings()
+
+
+def test_settings_faults_are_told_all_at_once():
+    """One error names each bad key and what it must be."""
+    with pytest.raises(SettingsError) as caught:
+        Settings.from_env(
+            {
+                "LEASE_SECONDS": "ten",
+                "MAX_ATTEMPTS": "0",
+                "IMAGE_ASYNC_ENABLED": "maybe",
+                "SEGMENTER": "magic",
+                "EVENTS_WEBHOOK_URL": "example.org",
+            }
+        )
+    text = str(caught.value)
+    for name in (
+        "LEASE_SECONDS",
+        "MAX_ATTEMPTS",
+        "IMAGE_ASYNC_ENABLED",
+        "SEGMENTER",
+        "EVENTS_WEBHOOK_URL",
+        "EVENTS_WEBHOOK_SECRET",
+    ):
+        assert name in text
+
+
+@pytest.mark.parametrize(
+    ("environment", "named"),
+    [
+        ({"HEARTBEAT_SECONDS": "15"}, "LEASE_SECONDS"),
+        ({"SEGMENTER": "remote"}, "PROCESSOR_URL"),
+        ({"METADATA_PROVIDER": "openai"}, "OPENAI_ENDPOINT"),
+        ({"METADATA_PROVIDER": "magic"}, "METADATA_PROVIDER"),
+        ({"GARMENT_CATEGORIES": " , "}, "GARMENT_CATEGORIES"),
+        ({"PROCESSOR_URL": "ftp://x"}, "PROCESSOR_URL"),
+        ({"UPLOADS_PER_MINUTE": "-1"}, "UPLOADS_PER_MINUTE"),
+        ({"FAILED_TTL_DAYS": "٣"}, "FAILED_TTL_DAYS"),
+        ({"AUTH_MODE": "open"}, "AUTH_MODE"),
+    ],
+)
+def test_settings_that_contradict_each_other_are_refused(environment, named):
+    """A check across settings names the one to mend."""
+    with pytest.raises(SettingsError, match=named):
+        Settings.from_env(environment)
+
+
+def test_setting_defaults_read_back_as_they_are():
+    """The text of every default parses to the default."""
+    texts = {name: default_of(name) for name in setting_names()}
+    assert Settings.from_env(texts) == Settings()
+    assert len(texts) == len(fields(Settings))
+
+
+def test_ready_drafts_are_kept_for_ever_by_default():
+    """READY_TTL_DAYS 0 means no end."""
+    assert Settings().retention.ready is None
+    assert Settings(ready_ttl_days=2).retention.ready is not None
+
+
+def test_kill_switch_turns_a_job_off():
+    """A job without a switch is on."""
+    settings = Settings.from_env({"JOB_CLEANUP_ABANDONED_DRAFTS_ENABLED": "false"})
+    assert not settings.job_enabled("cleanup_abandoned_drafts")
+    assert settings.job_enabled("repair_unattended_drafts")
+    assert settings.job_enabled("anything_else")
