@@ -51,7 +51,7 @@ param blobSoftDeleteDays int = 7
 param settings object = {}
 
 @secure()
-@description('App settings that are secrets: PROCESSOR_KEY, EVENTS_WEBHOOK_SECRET, OPENAI_API_KEY. Prefer Key Vault references to plain values; the app\'s identity then needs "Key Vault Secrets User".')
+@description('App settings that are secrets: PROCESSOR_KEY, EVENTS_WEBHOOK_SECRET, OPENAI_KEY. Prefer Key Vault references to plain values; the app\'s identity then needs "Key Vault Secrets User".')
 param secrets object = {}
 
 @allowed(['ApplicationInsights', 'OpenTelemetry'])

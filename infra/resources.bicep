@@ -127,6 +127,7 @@ module workspace 'monitoring/workspace.bicep' = {
     tags: tags
     retentionDays: logRetentionDays
     dailyCapGb: logDailyCapGb
+    anonymousTelemetry: onKubernetes
   }
 }
 

@@ -101,7 +101,6 @@ var nameSettings = {
   IMAGE_JOBS_QUEUE: queues.imageJobs
   IMAGE_JOBS_POISON_QUEUE: queues.imageJobsPoison
   WEBHOOKS_QUEUE: queues.webhooks
-  WEBHOOKS_POISON_QUEUE: queues.webhooksPoison
   EVENTS_QUEUE: queues.events
   DRAFTS_TABLE: tables.drafts
   DUE_TABLE: tables.due

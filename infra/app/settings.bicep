@@ -21,9 +21,11 @@ var defaultSettings = {
   UPLOADS_PER_MINUTE: '10'
   STATUS_CALLS_PER_MINUTE: '300'
   IMAGE_ASYNC_ENABLED: 'true'
-  SEGMENTER: ''
+  SEGMENTER: 'auto'
   PROCESSOR_URL: ''
   METADATA_PROVIDER: 'model'
+  OPENAI_ENDPOINT: ''
+  OPENAI_MODEL: ''
   GARMENT_CATEGORIES: ''
   WATERMARK_TEXT: ''
   EVENTS_WEBHOOK_URL: ''
@@ -37,5 +39,5 @@ var defaultSettings = {
 var secretSettings = {
   PROCESSOR_KEY: ''
   EVENTS_WEBHOOK_SECRET: ''
-  OPENAI_API_KEY: ''
+  OPENAI_KEY: ''
 }

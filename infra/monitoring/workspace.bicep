@@ -1,4 +1,4 @@
-// Logs, and Application Insights over them. Telemetry is taken from known identities only.
+// Logs, and Application Insights over them.
 
 @description('Name of the Log Analytics workspace.')
 param workspaceName string
@@ -17,6 +17,9 @@ param retentionDays int
 
 @description('Most gigabytes a day; -1 for no limit.')
 param dailyCapGb int
+
+@description('Whether telemetry without an identity is taken. Only for Kubernetes: the host there cannot sign it with a federated token.')
+param anonymousTelemetry bool
 
 resource workspace 'Microsoft.OperationalInsights/workspaces@2025-07-01' = {
   name: workspaceName
@@ -40,7 +43,7 @@ resource applicationInsights 'Microsoft.Insights/components@2020-02-02' = {
   kind: 'web'
   properties: {
     Application_Type: 'web'
-    DisableLocalAuth: true
+    DisableLocalAuth: !anonymousTelemetry
     WorkspaceResourceId: workspace.id
   }
 }
