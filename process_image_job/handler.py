@@ -10,7 +10,6 @@ from collections.abc import Callable
 
 from process_image_job.delivery import Delivery
 from process_image_job.endings import end_exhausted, end_run, keep_malformed
-from process_image_job.leftovers import remove_own
 from process_image_job.stages import (
     DEGRADED_DELAY,
     Job,
@@ -33,6 +32,7 @@ from shared.domain.errors import (
 )
 from shared.domain.lifecycle import give_back, postpone
 from shared.domain.messages import JobMessage
+from shared.leftovers import remove_own
 
 
 def process_image_job(

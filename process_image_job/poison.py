@@ -10,7 +10,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from process_image_job.delivery import Delivery
-from process_image_job.endings import end_draft, exhausted_error, keep_letter, keep_malformed
+from process_image_job.endings import end_exhausted, keep_malformed
 from shared import telemetry
 from shared.claims import attempt_limit, reason_to_skip
 from shared.dependencies import Dependencies
@@ -54,9 +54,7 @@ def _decide(draft: Draft, delivery: Delivery, deps: Dependencies) -> None:
         elif _may_run_again(draft, deps):
             send_again(draft, deps, trigger="poison")
         else:
-            reason = exhausted_error(draft, now)
-            keep_letter(draft, delivery, reason, "given up by the host", deps)
-            end_draft(draft, reason, deps)
+            end_exhausted(draft, delivery, deps, why="given up by the host")
     except ConflictError:  # somebody changed the draft: look again soon
         _once_more(delivery, _AFTER_A_RACE, deps)
 

@@ -8,7 +8,6 @@ from datetime import datetime, timedelta
 
 from process_image_job import pipeline
 from process_image_job.delivery import Delivery
-from process_image_job.leftovers import remove_leftovers
 from process_image_job.tools import Tools
 from process_image_job.values import CutOut, EncodedPicture, Photo
 from shared import telemetry
@@ -27,6 +26,7 @@ from shared.domain.errors import (
 from shared.domain.events import Event, EventType, event_of
 from shared.domain.ids import run_prefix
 from shared.domain.pictures import Caution, Rendition, Segmentation
+from shared.leftovers import remove_leftovers
 from shared.sending import message_for
 
 DEGRADED_DELAY = timedelta(minutes=15)
