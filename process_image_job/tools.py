@@ -2,32 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Protocol
 
+from process_image_job.garment_model import garment_model
+from process_image_job.namers.own_model import OwnModelNamer
+from process_image_job.namers.port import Named, Namer, unnamed
+from process_image_job.namers.vision_endpoint import VisionEndpointNamer
 from process_image_job.segmenters.local import LocalSegmenter
 from process_image_job.values import CutOut, Photo, Segmenter
-from shared.bootstrap import settings
-from shared.domain.draft import Metadata
-from shared.domain.pictures import Caution, Color
+from shared.bootstrap import access_token, settings
+from shared.domain.pictures import Color
 from shared.settings import Settings
 
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Named:
-    """What a namer says of a garment, and what a person should know about that."""
-
-    metadata: Metadata
-    cautions: tuple[Caution, ...] = ()
-
-
-class Namer(Protocol):
-    """Names the garment; `last` is true in the last run, when it may no longer raise to wait."""
-
-    def __call__(
-        self, photo: Photo, cut_out: CutOut | None, colors: tuple[Color, ...], *, last: bool
-    ) -> Named: ...
+_AZURE_OPENAI = "https://cognitiveservices.azure.com/.default"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -39,20 +28,40 @@ class Tools:
     name: Namer
 
 
-@cache
-def tools_for(settings: Settings) -> Tools:
-    """One set a process: models are loaded once."""
-    local = LocalSegmenter()
-    return Tools(segmenter=local, local_segmenter=local, name=_leave_it_to_the_person)
-
-
-def _leave_it_to_the_person(
-    photo: Photo, cut_out: CutOut | None, colors: tuple[Color, ...], *, last: bool
-) -> Named:
-    """`METADATA_PROVIDER` none: the colours are read, the category is the person's to say."""
-    return Named(metadata=Metadata(colors=colors))
-
-
 def current_tools() -> Tools:
     """The tools of this process's settings."""
     return tools_for(settings())
+
+
+@cache
+def tools_for(values: Settings) -> Tools:
+    """One set a process: models are loaded once."""
+    local = LocalSegmenter()
+    return Tools(segmenter=local, local_segmenter=local, name=_namer(values))
+
+
+def _namer(values: Settings) -> Namer:
+    if values.metadata_provider == "model":
+        return OwnModelNamer(garment_model(), values.categories)
+    if values.metadata_provider == "openai":
+        return VisionEndpointNamer(
+            endpoint=values.openai_endpoint,
+            model=values.openai_model,
+            bearer=_bearer(values),
+            categories=values.categories,
+        )
+    return _the_person_says
+
+
+def _bearer(values: Settings) -> Callable[[], str]:
+    """A key where one is set, else a token of the app's identity (Azure OpenAI)."""
+    if values.openai_key:
+        return lambda: values.openai_key
+    return lambda: access_token(_AZURE_OPENAI)
+
+
+def _the_person_says(
+    photo: Photo, cut_out: CutOut | None, colors: tuple[Color, ...], *, last: bool
+) -> Named:
+    """`METADATA_PROVIDER` none: the colours are read, the category is the person's to say."""
+    return unnamed(colors)

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import cache
 
+from azure.core.credentials import TokenCredential
+
 from shared.dependencies import Dependencies
 from shared.outbox import Outbox
 from shared.records.deadletters import DeadLetters
@@ -15,7 +17,13 @@ from shared.records.due import DueIndex
 from shared.settings import Settings
 from shared.storage.blobs import AzureBlobs, SasSigner
 from shared.storage.queues import AzureQueue
-from shared.storage.services import Services, queue_names, table_names, webhooks_poison_queue
+from shared.storage.services import (
+    Services,
+    credential,
+    queue_names,
+    table_names,
+    webhooks_poison_queue,
+)
 from shared.storage.tables import AzureTable
 
 
@@ -38,6 +46,16 @@ def dependencies() -> Dependencies:
     if services.local:
         services.create_missing(settings())
     return built
+
+
+def access_token(scope: str) -> str:
+    """A token of the app's identity for another service of Azure."""
+    return _identity().get_token(scope).token
+
+
+@cache
+def _identity() -> TokenCredential:
+    return credential(os.environ)
 
 
 def build(values: Settings, services: Services, *, clock: Callable[[], datetime]) -> Dependencies:

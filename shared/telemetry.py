@@ -101,6 +101,17 @@ def stage_done(*, stage: str, duration_ms: int) -> None:
     _tell(logging.INFO, "stage_done", locals())
 
 
+def provider_called(
+    *,
+    provider: str,
+    outcome: str,
+    duration_ms: int,
+    input_tokens: int | None,
+    output_tokens: int | None,
+) -> None:
+    _tell(logging.INFO, "provider_called", locals())
+
+
 def draft_ready(
     *,
     reason: str,

@@ -55,7 +55,7 @@ class Services:
         if missing := [name for name in names if not environ.get(name)]:
             raise SettingsError([f"{name}: missing" for name in (PREFIX, *missing)])
         blob, queue, table = (environ[name] for name in names)
-        who = _credential(environ)
+        who = credential(environ)
         return cls(
             BlobServiceClient(blob, credential=who, **_TRANSPORT),
             QueueServiceClient(queue, credential=who, **_TRANSPORT),
@@ -115,7 +115,8 @@ def table_names(names: Settings) -> tuple[str, ...]:
     )
 
 
-def _credential(environ: Mapping[str, str]) -> TokenCredential:
+def credential(environ: Mapping[str, str]) -> TokenCredential:
+    """The identity named for the app's storage, else the platform's."""
     client_id = environ.get(f"{PREFIX}__clientId")
     if environ.get(f"{PREFIX}__credential", "").lower() == "managedidentity":
         return ManagedIdentityCredential(client_id=client_id)

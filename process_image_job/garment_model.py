@@ -1,0 +1,173 @@
+"""The garment network: which pixels are the garment, and which garment it is.
+
+The weights and their description lie in `models/`; they are read at the first prediction, checked
+against the description's SHA-256 and kept for the life of the process.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shared.domain.errors import IngestError
+
+MODELS = Path(__file__).parent / "models"
+_DESCRIPTION = "garment.json"
+_OUTPUTS = ("mask", "category")
+
+Pixels = NDArray[np.uint8]
+Floats = NDArray[np.float32]
+
+
+class ModelUnavailableError(IngestError):
+    """The model's files are missing, damaged or not each other's; `reason` says which."""
+
+    code = "MODEL_UNAVAILABLE"
+    public_message = "The garment model cannot be used; photos are cut out the classical way."
+
+    def __init__(self, reason: str) -> None:
+        super().__init__()
+        self.reason = reason
+
+
+@dataclass(frozen=True, kw_only=True)
+class GarmentPrediction:
+    """What the network sees in one photo."""
+
+    mask: Floats  # garment probability 0..1, the whole photo on the model's own square
+    category: str  # raw class name, the likeliest even where unlikely
+    confidence: float  # calibrated probability of `category`
+    probabilities: tuple[float, ...]  # in the order of `ModelDescription.classes`
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelDescription:
+    """What `garment.json` says about the file beside it."""
+
+    file: str
+    sha256: str
+    input_side: int  # pixels; the photo is squashed to a square
+    mean: float  # subtracted from every channel value 0..255
+    deviation: float  # then divided by
+    classes: tuple[str, ...]
+    temperature: float  # logits are divided by it
+    uncategorised_below: float  # confidence under which no category should be claimed
+
+    @classmethod
+    def read(cls, folder: Path) -> ModelDescription:
+        """Raises ModelUnavailableError where the description is missing or not as it should be."""
+        try:
+            told: dict[str, Any] = json.loads((folder / _DESCRIPTION).read_bytes())
+            return cls(
+                file=str(told["file"]),
+                sha256=str(told["sha256"]),
+                input_side=int(told["inputSide"]),
+                mean=float(told["pixelMean"]),
+                deviation=float(told["pixelDeviation"]),
+                classes=tuple(str(name) for name in told["classes"]),
+                temperature=float(told["temperature"]),
+                uncategorised_below=float(told["uncategorisedBelow"]),
+            )
+        except OSError as error:
+            raise ModelUnavailableError(f"{_DESCRIPTION} cannot be read") from error
+        except (ValueError, KeyError, TypeError) as error:
+            raise ModelUnavailableError(f"{_DESCRIPTION} is damaged: {error}") from error
+
+
+class GarmentModel:
+    """One loaded network; safe to share between threads, which take turns."""
+
+    def __init__(self, folder: Path = MODELS) -> None:
+        self._folder = folder
+        self._turn = threading.Lock()
+        self._net: Any = None  # cv2 has no types for its nets
+        self._description: ModelDescription | None = None
+
+    @property
+    def description(self) -> ModelDescription:
+        """Loads the model where needed; raises ModelUnavailableError."""
+        with self._turn:
+            return self._loaded()[1]
+
+    def predict(self, rgb: Pixels) -> GarmentPrediction:
+        """Mask and category of an upright RGB photo [H,W,3]; raises ModelUnavailableError."""
+        with self._turn:
+            net, description = self._loaded()
+            mask, logits = _ask_both_ways(net, _squashed(rgb, description), description)
+        shares = _softmax(logits / description.temperature)
+        best = int(shares.argmax())
+        return GarmentPrediction(
+            mask=mask,
+            category=description.classes[best],
+            confidence=float(shares[best]),
+            probabilities=tuple(float(share) for share in shares),
+        )
+
+    def _loaded(self) -> tuple[Any, ModelDescription]:
+        if self._net is None or self._description is None:
+            description = ModelDescription.read(self._folder)
+            self._net = _read_net(self._folder, description)
+            self._description = description
+        return self._net, self._description
+
+
+@lru_cache(maxsize=1)
+def garment_model() -> GarmentModel:
+    """The model of this process."""
+    return GarmentModel()
+
+
+def predict(rgb: Pixels) -> GarmentPrediction:
+    """`GarmentModel.predict` of the model of this process."""
+    return garment_model().predict(rgb)
+
+
+def _read_net(folder: Path, description: ModelDescription) -> Any:
+    """The network of exactly the bytes that were checked."""
+    import cv2
+
+    try:
+        weights = (folder / description.file).read_bytes()
+    except OSError as error:
+        raise ModelUnavailableError(f"{description.file} cannot be read") from error
+    if hashlib.sha256(weights).hexdigest() != description.sha256:
+        raise ModelUnavailableError(f"{description.file} does not have the SHA-256 it should have")
+    try:
+        return cv2.dnn.readNetFromONNX(np.frombuffer(weights, np.uint8))
+    except cv2.error as error:
+        raise ModelUnavailableError(f"{description.file} is not a network: {error}") from error
+
+
+def _squashed(rgb: Pixels, description: ModelDescription) -> Pixels:
+    import cv2
+
+    side = description.input_side
+    return cv2.resize(rgb, (side, side), interpolation=cv2.INTER_AREA)
+
+
+def _softmax(logits: Floats) -> Floats:
+    powers = np.exp(logits - logits.max())
+    return powers / powers.sum()
+
+
+def _ask_both_ways(net: Any, rgb: Pixels, description: ModelDescription) -> tuple[Floats, Floats]:
+    """Mean mask and mean logits of the picture and its mirror image."""
+    mask, logits = _ask(net, rgb, description)
+    mirrored_mask, mirrored_logits = _ask(net, rgb[:, ::-1], description)
+    half = np.float32(0.5)
+    return (mask + mirrored_mask[:, ::-1]) * half, (logits + mirrored_logits) * half
+
+
+def _ask(net: Any, rgb: Pixels, description: ModelDescription) -> tuple[Floats, Floats]:
+    scaled = (rgb.astype(np.float32) - description.mean) / description.deviation
+    net.setInput(np.ascontiguousarray(scaled.transpose(2, 0, 1)[None]))
+    mask, logits = net.forward(_OUTPUTS)
+    return mask[0, 0].copy(), logits[0].copy()

@@ -1,0 +1,1 @@
+"""Who says what a garment is: the own model, a vision endpoint, or the person."""
