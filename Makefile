@@ -5,7 +5,7 @@ AZURITE_PORT ?= 10000
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: setup check test demo start format
+.PHONY: setup check test demo start format chaos
 
 setup: $(VENV)/.ready node_modules/.ready
 
@@ -25,6 +25,7 @@ check: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/pytest -q tests/infra tests/guards
 
 format: setup
 	$(BIN)/ruff format .
@@ -32,6 +33,12 @@ format: setup
 
 test: setup
 	$(BIN)/pytest
+
+demo: setup
+	$(BIN)/python -m bench.demo
+
+chaos: setup
+	$(BIN)/python -m bench.chaos
 
 start: setup
 	$(BIN)/python -m devhost --port $(PORT) --azurite-port $(AZURITE_PORT)
