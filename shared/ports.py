@@ -53,23 +53,19 @@ type Change = Insert | Replace | Delete
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Span:
-    """A range of rows; the upper ends are exclusive, and None is open."""
+    """A range of rows. Every end that is given narrows it; no end needs a control character."""
 
-    partition_from: str | None = None
-    partition_to: str | None = None
-    key_from: str | None = None
-    key_to: str | None = None
-
-    @classmethod
-    def of(cls, partition: str, key_from: str | None = None, key_to: str | None = None) -> Span:
-        """Rows of one partition."""
-        end = partition + "\0"
-        return cls(partition_from=partition, partition_to=end, key_from=key_from, key_to=key_to)
+    partition: str | None = None  # this one only
+    partition_to: str | None = None  # exclusive
+    key_from: str | None = None  # inclusive
+    key_after: str | None = None  # exclusive
+    key_to: str | None = None  # exclusive
+    key_last: str | None = None  # inclusive
 
     @classmethod
     def prefix(cls, partition: str, prefix: str) -> Span:
-        """Rows of one partition whose key starts with `prefix`."""
-        return cls.of(partition, prefix, prefix[:-1] + chr(ord(prefix[-1]) + 1))
+        """Rows of one partition whose key is `prefix` and then letters, digits or dashes."""
+        return cls(partition=partition, key_from=prefix, key_to=prefix + "~")
 
 
 class Table(Protocol):

@@ -10,6 +10,7 @@ import uuid
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from threading import RLock
 
 from shared.domain.errors import AlreadyExistsError, ConflictError
@@ -120,7 +121,7 @@ class MemoryTable:
         )
         for start in range(0, max(len(found), 1), page):
             piece = found[start : start + page]
-            yield from self._call("query", lambda piece=piece: piece)
+            yield from self._call("query", partial(list, piece))
 
     def _call[T](self, verb: str, effect: Callable[[], T]) -> T:
         return self.faults.around(f"{self.name}.{verb}", effect)
@@ -141,12 +142,15 @@ def _check_limits(row: Row) -> None:
 
 
 def _inside(row: Row, span: Span) -> bool:
-    def within(text: str, start: str | None, end: str | None) -> bool:
-        return (start is None or text >= start) and (end is None or text < end)
-
-    return within(row.partition, span.partition_from, span.partition_to) and within(
-        row.key, span.key_from, span.key_to
+    ends = (
+        span.partition is None or row.partition == span.partition,
+        span.partition_to is None or row.partition < span.partition_to,
+        span.key_from is None or row.key >= span.key_from,
+        span.key_after is None or row.key > span.key_after,
+        span.key_to is None or row.key < span.key_to,
+        span.key_last is None or row.key <= span.key_last,
     )
+    return all(ends)
 
 
 class MemoryBlobs:

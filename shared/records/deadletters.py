@@ -65,7 +65,7 @@ class DeadLetters:
     def newest(self, now: datetime) -> Iterator[DeadLetter]:
         """All that are kept, newest first."""
         for month in _months(now):
-            for row in self._table.query(Span.of(month)):
+            for row in self._table.query(Span(partition=month)):
                 yield _letter(row)
 
     def mark_replayed(self, letter: DeadLetter) -> None:

@@ -71,7 +71,7 @@ class DraftStore:
                 yield _draft(row)
             return
         wanted = set(keys)
-        for row in self._table.query(Span.of(partition, keys[0], keys[-1] + "\0")):
+        for row in self._table.query(_between(partition, keys)):
             if row.key in wanted:
                 yield _draft(row)
 
@@ -85,8 +85,8 @@ class DraftStore:
         most_rows: int = 1000,
     ) -> DraftPage:
         """Up to `size` wanted drafts after the row key `after`, reading at most `most_rows`."""
-        start = f"{after}\0" if after else "d~"
-        span = Span.of(owner_key(owner_id), start, "d~\x7f")
+        whole = Span.prefix(owner_key(owner_id), "d~")
+        span = replace(whole, key_from=None, key_after=after) if after else whole
         drafts: list[Draft] = []
         last = None
         for number, row in enumerate(self._table.query(span, page=min(most_rows, 1000)), 1):
@@ -218,6 +218,10 @@ class DraftStore:
             return
 
 
+def _between(partition: str, keys: list[str]) -> Span:
+    return Span(partition=partition, key_from=keys[0], key_last=keys[-1])
+
+
 def _stamp(draft: Draft) -> Draft:
     return replace(draft, write_id=uuid.uuid4().hex)
 
@@ -243,6 +247,7 @@ def _due_entry(draft: Draft) -> DueEntry | None:
         row_key=draft_row_key(draft.id),
         due_at=draft.due_at,
         queued_at=draft.work.queued_at if draft.work else None,
+        unfinished=draft.unfinished,
         etag=draft.due_etag or "",
     )
 

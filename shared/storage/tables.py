@@ -136,10 +136,12 @@ def _plain(value: Any) -> Value:
 
 def _filter(span: Span) -> tuple[str, dict[str, str]]:
     ends = (
-        ("PartitionKey ge @p0", "p0", span.partition_from),
+        ("PartitionKey eq @p", "p", span.partition),
         ("PartitionKey lt @p1", "p1", span.partition_to),
         ("RowKey ge @k0", "k0", span.key_from),
-        ("RowKey lt @k1", "k1", span.key_to),
+        ("RowKey gt @k1", "k1", span.key_after),
+        ("RowKey lt @k2", "k2", span.key_to),
+        ("RowKey le @k3", "k3", span.key_last),
     )
     used = [(text, name, value) for text, name, value in ends if value is not None]
     return " and ".join(text for text, _, _ in used), {name: value for _, name, value in used}
