@@ -5,7 +5,7 @@ import json
 import os
 import socket
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -39,9 +39,6 @@ class Admin:
         return [
             web.get("/admin/host/status", self._status),
             web.route("*", "/admin/host/ping", self._ping),
-            web.get("/admin/functions", self._list),
-            web.get("/admin/functions/{name}", self._describe),
-            web.get("/admin/functions/{name}/status", self._errors),
             web.post("/admin/functions/{name}", self._invoke),
             web.route("*", "/admin/{rest:.*}", _nothing),
         ]
@@ -63,37 +60,6 @@ class Admin:
         content |= {"errors": errors} if errors else {}
         content |= {"extensionBundle": self._app.options.bundle} if self._app.options.bundle else {}
         return web.json_response(content)
-
-    async def _list(self, request: web.Request) -> web.Response:
-        return web.json_response([self._description(request, f) for f in self._functions.functions])
-
-    async def _describe(self, request: web.Request) -> web.Response:
-        function = self._functions.find(request.match_info["name"])
-        if function is None:
-            return web.Response(status=404)
-        return web.json_response(self._description(request, function))
-
-    async def _errors(self, request: web.Request) -> web.Response:
-        name = request.match_info["name"]
-        if name in self._functions.errors:
-            return web.json_response({"errors": [self._functions.errors[name]]})
-        return web.json_response({}, status=200 if self._functions.find(name) else 404)
-
-    def _description(self, request: web.Request, function: Function) -> Mapping[str, Any]:
-        origin = f"{request.scheme}://{request.host}"
-        content: dict[str, Any] = {
-            "name": function.name,
-            "href": f"{origin}/admin/functions/{function.name}",
-            "language": "python",
-            "config": {"name": function.name, "bindings": list(function.bindings)},
-            "isDisabled": function.disabled,
-            "isDirect": False,
-            "isProxy": False,
-        }
-        if function.kind == "httpTrigger":
-            route = f"{self._app.options.route_prefix}/{function.route}".strip("/")
-            content["invoke_url_template"] = f"{origin}/{route}"
-        return content
 
     async def _invoke(self, request: web.Request) -> web.Response:
         """Accepted means that it was begun; what became of it is in the log."""

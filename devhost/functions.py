@@ -155,7 +155,7 @@ def _route(function: Function, prefix: str, taken: list[tuple[Route, Function]])
         )
     route = parse_route(f"{prefix}/{function.route}", function.methods)
     for other, owner in taken:
-        if other.template.lower() == route.template.lower() and other.shares_method_with(route):
+        if other.template == route.template and other.shares_method_with(route):
             raise FunctionInErrorError(
                 f"The route '{function.route}' is already used by the '{owner.name}' function."
             )

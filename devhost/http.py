@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from typing import Any
-from urllib.parse import parse_qsl, quote, unquote
+from urllib.parse import parse_qsl, quote
 
 from aiohttp import web
 from multidict import CIMultiDict
@@ -12,7 +12,7 @@ from devhost.answers import http_answer
 from devhost.app import App
 from devhost.functions import Catalogue, Function
 from devhost.invoker import Call
-from devhost.routing import split_path
+from devhost.routing import decode_path
 from devhost.supervisor import Data, FunctionFailedError
 
 BODY_LIMIT = 100 * 1024 * 1024
@@ -51,7 +51,7 @@ class Front:
         return answer
 
     async def _home(self, request: web.Request) -> web.Response:
-        if self._find(request.method, "")[0] is not None:
+        if self._find(request.method, "/")[0] is not None:
             return await self._function(request)
         if self._app.settings.is_true("AzureWebJobsDisableHomepage"):
             return web.Response(status=204)
@@ -72,11 +72,10 @@ class Front:
             return web.Response(status=500)
         return http_answer(result, self._app.options.custom_headers)
 
-    def _find(self, method: str, path: str) -> tuple[Function | None, dict[str, str]]:
+    def _find(self, method: str, raw_path: str) -> tuple[Function | None, dict[str, str]]:
         """The first route that matches, in the order of the functions' names."""
-        segments = [unquote(segment) for segment in split_path(path)]
         for route, function in self._app.functions.routes:
-            params = route.match(method, segments)
+            params = route.match(method, raw_path)
             if params is not None:
                 return function, params
         return None, {}
@@ -85,7 +84,7 @@ class Front:
 async def _http_data(request: web.Request, params: dict[str, str]) -> dict[str, Any]:
     """The request as the worker wants it. Only a body that announced its length is seen."""
     path, _, query = request.raw_path.partition("?")
-    encoded = "%2F".join(quote(unquote(part), PATH_SAFE) for part in _at_escaped_slashes(path))
+    encoded = quote(decode_path(path), PATH_SAFE).replace("%252F", "%2F")
     body: Data | None = ("bytes", await request.read()) if request.content_length else None
     return {
         "method": request.method,
@@ -95,10 +94,6 @@ async def _http_data(request: web.Request, params: dict[str, str]) -> dict[str, 
         "params": params,
         "body": body,
     }
-
-
-def _at_escaped_slashes(path: str) -> list[str]:
-    return path.replace("%2f", "%2F").split("%2F")
 
 
 def _joined(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:

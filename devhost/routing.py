@@ -1,21 +1,35 @@
 """Route templates in the style of ASP.NET: `items/{id:guid}/{size?}`, `{*rest}`."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
+from urllib.parse import unquote
 
 from devhost.errors import FunctionInErrorError
 
 Check = Callable[[str], bool]
-_PARAMETER = re.compile(r"(\*{0,2})([^:=?]+)((?::(?:[^:=?(]|\([^)]*\)+)+)*)(?:=(.*))?(\?)?")
-_CONSTRAINT = re.compile(r":([a-zA-Z]+)(?:\((.*?)\)(?=:|$))?")
-_GUID = re.compile(
-    r"[0-9a-f]{32}"
-    r"|(?P<open>[{(]?)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?P<close>[)}]?)",
-    re.IGNORECASE,
-)
-_ALONE = re.compile(r"\{([^{}]|\{\{|\}\})*\}")
+_BRACED = re.compile(r"\{((?:[^{}]|\{\{|\}\})*)\}")
+_PARAMETER = re.compile(r"(\**)([^:=?*]+)((?::[a-z]+(?:\(.*?\)(?=[:=?]|$))?)*)(?:=(.*?))?(\?)?")
+_CONSTRAINT = re.compile(r":([a-z]+)(?:\((.*?)\)(?=:|$))?")
+_DIGITS = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+PATTERNS = {
+    "guid": rf"\s*(?:[0-9a-f]{{32}}|{_DIGITS}|\{{{_DIGITS}\}}|\({_DIGITS}\))\s*",
+    "alpha": "[a-z]*",
+    "bool": "true|false",
+    "double": r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?",
+    "required": ".+",
+}
+PATTERNS["float"] = PATTERNS["decimal"] = PATTERNS["double"]
+WHOLE = {"int": 31, "long": 63}
+# The smallest and largest measure by the numbers in the brackets; None has no limit.
+BOUNDS: dict[str, Callable[[list[int]], tuple[int | None, int | None]]] = {
+    "length": lambda n: (n[0], n[-1]),
+    "range": lambda n: (n[0], n[1]),
+    "min": lambda n: (n[0], None),
+    "minlength": lambda n: (n[0], None),
+    "max": lambda n: (None, n[0]),
+    "maxlength": lambda n: (None, n[0]),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,29 +37,15 @@ class Parameter:
     """One `{…}` of a template."""
 
     name: str
-    checks: tuple[Check, ...] = ()
-    default: str | None = None
-    optional: bool = False
-    catch_all: bool = False
-
-    def accepts(self, value: str) -> bool:
-        """Whether every constraint is met."""
-        return all(check(value) for check in self.checks)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Segment:
-    """What stands between two slashes: text and parameters in turn, as one pattern."""
-
-    pattern: re.Pattern[str]
-    parameters: tuple[Parameter, ...]
+    checks: tuple[Check, ...]
+    default: str | None
+    optional: bool
+    catch_all: bool
 
     @property
     def may_be_absent(self) -> bool:
         """Whether the path may end before it."""
-        return bool(self.parameters) and all(
-            p.optional or p.catch_all or p.default is not None for p in self.parameters
-        )
+        return self.optional or self.catch_all or self.default is not None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,24 +54,26 @@ class Route:
 
     template: str
     methods: tuple[str, ...]
-    segments: tuple[Segment, ...]
+    pattern: re.Pattern[str]
+    parameters: tuple[Parameter, ...]
 
-    def match(self, method: str, path: list[str]) -> dict[str, str] | None:
-        """The values of the parameters, or None where the request is not for this route.
+    def match(self, method: str, raw_path: str) -> dict[str, str] | None:
+        """The decoded values of the parameters, or None where the request is for another route.
 
-        `path` is split at the slashes and decoded. A parameter that is absent has no value.
+        A parameter that is absent has no value. A slash at the end of the path counts for nothing.
         """
         if self.methods and method.upper() not in self.methods:
             return None
+        found = self.pattern.fullmatch(decode_path(raw_path).rstrip("/"))
+        if found is None:
+            return None
         values: dict[str, str] = {}
-        for index, segment in enumerate(self.segments):
-            first = segment.parameters[0] if segment.parameters else None
-            if first and first.catch_all:
-                return _fill(segment, {first.name: "/".join(path[index:])}, values)
-            text = path[index] if index < len(path) else None
-            if not _take(segment, text, values):
+        for parameter, given in zip(self.parameters, found.groups(), strict=True):
+            value = given or parameter.default
+            if value and not all(check(value) for check in parameter.checks):
                 return None
-        return values if len(path) <= len(self.segments) else None
+            values |= {parameter.name: value} if value else {}
+        return values
 
     def shares_method_with(self, other: "Route") -> bool:
         """Whether some method would find both."""
@@ -80,60 +82,40 @@ class Route:
 
 def parse_route(template: str, methods: tuple[str, ...]) -> Route:
     """Raises FunctionInErrorError for a constraint that is not known."""
-    trimmed = template.strip("/")
-    parts = _split(trimmed)
-    return Route(template=trimmed, methods=methods, segments=tuple(_segment(p) for p in parts))
+    pattern, parameters = "", []
+    for segment in _split(template):
+        part, inside = _segment(segment)
+        parameters += inside
+        absent = inside and all(parameter.may_be_absent for parameter in inside)
+        pattern += f"(?:/{part})?" if absent else f"/{part}"
+    return Route(
+        template=template.strip("/").lower(),
+        methods=methods,
+        pattern=re.compile(pattern, re.IGNORECASE),
+        parameters=tuple(parameters),
+    )
 
 
-def split_path(path: str) -> list[str]:
-    """The segments of a path as a route wants them; a slash at the end counts for nothing."""
-    return path.strip("/").split("/") if path.strip("/") else []
-
-
-def _take(segment: Segment, text: str | None, values: dict[str, str]) -> bool:
-    """Whether the segment matches; its values are then added."""
-    if text is None:
-        return segment.may_be_absent and _fill(segment, {}, values) is not None
-    found = segment.pattern.fullmatch(text)
-    if found is None:
-        return False
-    given = {p.name: found[f"p{i}"] for i, p in enumerate(segment.parameters)}
-    return _fill(segment, given, values) is not None
-
-
-def _fill(
-    segment: Segment, given: Mapping[str, str], values: dict[str, str]
-) -> dict[str, str] | None:
-    for parameter in segment.parameters:
-        value = given.get(parameter.name) or parameter.default
-        if value:
-            if not parameter.accepts(value):
-                return None
-            values[parameter.name] = value
-    return values
+def decode_path(raw_path: str) -> str:
+    """Everything decoded but an escaped slash, which stays part of its segment."""
+    return "%2F".join(unquote(part) for part in re.split("%2f", raw_path, flags=re.IGNORECASE))
 
 
 def _split(template: str) -> list[str]:
     """At every slash that is not inside braces."""
-    parts, depth = [""], 0
-    for letter in template:
-        depth += {"{": 1, "}": -1}.get(letter, 0)
-        if letter == "/" and depth == 0:
-            parts.append("")
-        else:
-            parts[-1] += letter
-    return [part for part in parts if part]
+    return [part for part in re.split(r"/(?![^{}]*\})", template.strip("/")) if part]
 
 
-def _segment(text: str) -> Segment:
-    parameters: list[Parameter] = []
-    pattern, at = "", 0
-    for found in _ALONE.finditer(text):
-        pattern += re.escape(text[at : found.start()]) + f"(?P<p{len(parameters)}>.+?)"
-        parameters.append(_parameter(found[0][1:-1].replace("{{", "{").replace("}}", "}")))
+def _segment(text: str) -> tuple[str, list[Parameter]]:
+    """What stands between two slashes: text and parameters in turn, as one pattern."""
+    pattern, at, parameters = "", 0, []
+    for found in _BRACED.finditer(text):
+        parameter = _parameter(found[1].replace("{{", "{").replace("}}", "}"))
+        pattern += re.escape(text[at : found.start()])
+        pattern += "(.*)" if parameter.catch_all else "([^/]+?)"
+        parameters.append(parameter)
         at = found.end()
-    pattern += re.escape(text[at:])
-    return Segment(pattern=re.compile(pattern, re.IGNORECASE), parameters=tuple(parameters))
+    return pattern + re.escape(text[at:]), parameters
 
 
 def _parameter(text: str) -> Parameter:
@@ -141,10 +123,9 @@ def _parameter(text: str) -> Parameter:
     if found is None:
         raise FunctionInErrorError(f"'{{{text}}}' is not a valid route parameter.")
     stars, name, constraints, default, question = found.groups()
-    checks = tuple(_check(c[1], c[2] or "") for c in _CONSTRAINT.finditer(constraints))
     return Parameter(
         name=name,
-        checks=checks,
+        checks=tuple(_check(c[1], c[2] or "") for c in _CONSTRAINT.finditer(constraints)),
         default=default,
         optional=bool(question),
         catch_all=bool(stars),
@@ -153,68 +134,26 @@ def _parameter(text: str) -> Parameter:
 
 def _check(name: str, argument: str) -> Check:
     """The constraint `name(argument)`."""
-    simple: dict[str, Check] = {
-        "int": lambda v: _is_whole(v, 31),
-        "long": lambda v: _is_whole(v, 63),
-        "bool": lambda v: v.lower() in ("true", "false"),
-        "guid": _is_guid,
-        "alpha": lambda v: re.fullmatch("[a-zA-Z]*", v) is not None,
-        "decimal": _is_number,
-        "double": _is_number,
-        "float": _is_number,
-        "datetime": _is_time,
-        "required": bool,
-    }
-    if name in simple:
-        return simple[name]
+    if name in PATTERNS:
+        return lambda value: re.fullmatch(PATTERNS[name], value, re.IGNORECASE) is not None
+    if name in WHOLE:
+        return lambda value: _is_whole(value, WHOLE[name])
     if name == "regex":
-        return lambda v: re.search(argument, v, re.IGNORECASE) is not None
-    return _bounded(name, argument)
-
-
-def _bounded(name: str, argument: str) -> Check:
-    measure: Callable[[str], int] = len if "length" in name else int
+        return lambda value: re.search(argument, value, re.IGNORECASE) is not None
     try:
-        numbers = [int(number) for number in argument.split(",")]
-        low, high = {
-            "length": lambda: (numbers[0], numbers[-1]),
-            "minlength": lambda: (numbers[0], None),
-            "maxlength": lambda: (None, numbers[0]),
-            "min": lambda: (numbers[0], None),
-            "max": lambda: (None, numbers[0]),
-            "range": lambda: (numbers[0], numbers[1]),
-        }[name]()
+        low, high = BOUNDS[name]([int(number) for number in argument.split(",")])
     except (KeyError, ValueError, IndexError) as error:
         raise FunctionInErrorError(f"The route constraint '{name}' is not known.") from error
-
-    def check(value: str) -> bool:
-        if measure is int and not _is_whole(value, 63):
-            return False
-        size = measure(value)
-        return (low is None or size >= low) and (high is None or size <= high)
-
-    return check
-
-
-def _is_guid(value: str) -> bool:
-    found = _GUID.fullmatch(value.strip())
-    pairs = {None: None, "": "", "{": "}", "(": ")"}
-    return found is not None and pairs[found["open"]] == found["close"]
+    if "length" in name:
+        return lambda value: _between(low, len(value), high)
+    return lambda value: _is_whole(value, 63) and _between(low, int(value), high)
 
 
 def _is_whole(value: str, bits: int) -> bool:
-    if not re.fullmatch(r"\s*[+-]?[0-9]+\s*", value):
-        return False
-    return -(2**bits) <= int(value) < 2**bits
+    return re.fullmatch(r"\s*[+-]?[0-9]+\s*", value) is not None and (
+        -(2**bits) <= int(value) < 2**bits
+    )
 
 
-def _is_number(value: str) -> bool:
-    return re.fullmatch(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?", value, re.IGNORECASE) is not None
-
-
-def _is_time(value: str) -> bool:
-    try:
-        datetime.fromisoformat(value)
-    except ValueError:
-        return False
-    return True
+def _between(low: int | None, value: int, high: int | None) -> bool:
+    return (low is None or low <= value) and (high is None or value <= high)

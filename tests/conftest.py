@@ -1,12 +1,14 @@
 """What every tier of tests shares: the storage emulator, the real photos, the local host."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
 
 from devhost.azurite import Azurite
+from tests.host.running_host import RunningHost, serving
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED_DATA = ROOT.parent / "shared" / "data"
@@ -34,3 +36,12 @@ def azurite() -> Iterator[Azurite]:
     """A storage emulator in memory on free ports, one for this test process."""
     with Azurite.start() as running:
         yield running
+
+
+@pytest.fixture(scope="session")
+def start_host() -> Callable[..., AbstractContextManager[RunningHost]]:
+    """`with start_host(app_dir, options=[…], env={…}, storage=…) as host:` on a free port.
+
+    Without `storage` (a connection string) the host starts an emulator of its own.
+    """
+    return serving
