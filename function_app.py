@@ -4,9 +4,60 @@ Handlers are imported inside the triggers: one failing import would remove every
 host, and a call for a status must not wait for an image library.
 """
 
+import os
+
 import azure.functions as func
 
+from shared.web import Front
+
+AUTH_MODE = os.environ.get("AUTH_MODE", "").strip()  # decides who may reach a route at all
+OWNER = func.AuthLevel.FUNCTION if AUTH_MODE == "key" else func.AuthLevel.ANONYMOUS
+ANYONE = func.AuthLevel.ANONYMOUS
+
 app = func.FunctionApp()
+front = Front(AUTH_MODE)
+
+
+@app.route("wardrobe/drafts", methods=["POST"], auth_level=OWNER)
+def create_drafts(req: func.HttpRequest) -> func.HttpResponse:
+    from shared.api.accepting import create_drafts as handler
+
+    return front.for_owner(req, handler)
+
+
+@app.route("wardrobe/drafts/{id:guid}", methods=["GET"], auth_level=OWNER)
+def get_draft(req: func.HttpRequest) -> func.HttpResponse:
+    from shared.api.reading import get_draft as handler
+
+    return front.for_owner(req, handler)
+
+
+@app.route("wardrobe/drafts/status", methods=["GET"], auth_level=OWNER)
+def get_draft_status(req: func.HttpRequest) -> func.HttpResponse:
+    from shared.api.reading import get_draft_status as handler
+
+    return front.for_owner(req, handler)
+
+
+@app.route("wardrobe/drafts/{id:guid}/retry", methods=["POST"], auth_level=OWNER)
+def retry_draft(req: func.HttpRequest) -> func.HttpResponse:
+    from shared.api.retrying import retry_draft as handler
+
+    return front.for_owner(req, handler)
+
+
+@app.route("wardrobe/drafts/{id:guid}/image/{variant}", methods=["GET"], auth_level=OWNER)
+def get_draft_image(req: func.HttpRequest) -> func.HttpResponse:
+    from shared.api.images import get_draft_image as handler
+
+    return front.for_owner(req, handler)
+
+
+@app.route("{*rest}", auth_level=ANYONE)
+def zz_not_found(req: func.HttpRequest) -> func.HttpResponse:
+    from shared.api.elsewhere import not_found as handler
+
+    return front.plain(req, handler)
 
 
 @app.function_name("process_image_job")

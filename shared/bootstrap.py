@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -10,6 +11,7 @@ from functools import cache
 from azure.core.credentials import TokenCredential
 
 from shared.dependencies import Dependencies
+from shared.identity import Platform
 from shared.outbox import Outbox
 from shared.records.deadletters import DeadLetters
 from shared.records.drafts import DraftStore
@@ -39,8 +41,16 @@ def settings() -> Settings:
 
 
 @cache
+def platform() -> Platform:
+    """What the host says of itself."""
+    return Platform.from_env(os.environ)
+
+
+@cache
 def dependencies() -> Dependencies:
     """Built at first use; where storage is given by connection string, made complete too."""
+    # The SDK tells every call at INFO, addresses included; our own lines say what matters.
+    logging.getLogger("azure").setLevel(logging.WARNING)
     services = Services.from_env(os.environ)
     built = build(settings(), services, clock=utcnow)
     if services.local:

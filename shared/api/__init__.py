@@ -1,0 +1,1 @@
+"""The HTTP API: plain requests in, plain answers out. Nothing here knows the Functions host."""

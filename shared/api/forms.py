@@ -1,0 +1,97 @@
+"""Files and fields of an upload: multipart, or the bare bytes of one picture."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass, field
+
+from multipart import MultipartError, MultipartParser, MultipartPart, parse_options_header
+
+from shared.api.exchange import Request, invalid
+from shared.domain.errors import RequestError
+
+MAX_FILES = 10
+MAX_BODY_BYTES = 102_000_000
+_MAX_PARTS = 64
+_MAX_PART_HEADER = 16 * 1024  # bytes; a file name may be long
+_RAW_TYPES = ("image/", "application/octet-stream")
+_FLAGS = {"true": True, "1": True, "on": True, "false": False, "0": False, "": False}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SentFile:
+    """One file as it was sent; its name is the sender's word, and only shown back."""
+
+    name: str | None
+    data: bytes
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Form:
+    """What an upload holds. `raw` is a body that is one picture and nothing else."""
+
+    files: tuple[SentFile, ...]
+    fields: dict[str, str] = field(default_factory=dict)
+    raw: bool = False
+
+    def flag(self, name: str) -> bool:
+        """A switch among the fields; not there is off. Raises RequestError (400)."""
+        text = self.fields.get(name, "").strip().lower()
+        if text not in _FLAGS:
+            raise invalid(name, "must be true or false")
+        return _FLAGS[text]
+
+
+def require_length(request: Request) -> None:
+    """A body that does not say its length never reaches us whole. Raises RequestError."""
+    text = request.headers.get("content-length")
+    if text is None:
+        raise RequestError(411, "LENGTH_REQUIRED", "Send the header Content-Length.")
+    if max(int(text) if text.isdigit() else 0, len(request.body)) > MAX_BODY_BYTES:
+        raise RequestError(
+            413, "BODY_TOO_LARGE", f"A request may have {MAX_BODY_BYTES / 1e6:g} MB at most."
+        )
+
+
+def read_form(request: Request) -> Form:
+    """Raises RequestError: 400 for a broken body, 411, 413, 415 for another content type."""
+    require_length(request)
+    kind, options = parse_options_header(request.headers.get("content-type", ""))
+    if kind == "multipart/form-data":
+        return _read_multipart(request.body, options.get("boundary", ""))
+    if kind.startswith(_RAW_TYPES):
+        name = request.query.get("fileName")
+        return Form(
+            files=(SentFile(name=name, data=request.body),), fields=dict(request.query), raw=True
+        )
+    raise RequestError(
+        415, "UNSUPPORTED_MEDIA_TYPE", "Send multipart/form-data, or one picture as image/*."
+    )
+
+
+def _read_multipart(body: bytes, boundary: str) -> Form:
+    parser = MultipartParser(
+        io.BytesIO(body),
+        boundary,
+        len(body),
+        header_limit=16,
+        headersize_limit=_MAX_PART_HEADER,
+        part_limit=_MAX_PARTS,
+        spool_limit=MAX_BODY_BYTES,
+        memory_limit=MAX_BODY_BYTES,
+    )
+    try:
+        parts = parser.parts()
+        fields = {part.name: part.value for part in parts if part.filename is None}
+    except (MultipartError, UnicodeDecodeError, LookupError) as error:
+        raise RequestError(400, "INVALID_REQUEST", "The multipart body is broken.") from error
+    return Form(files=tuple(_file(part) for part in parts if _is_file(part)), fields=fields)
+
+
+def _is_file(part: MultipartPart) -> bool:
+    """A form that was sent with no file chosen has a part without name and content."""
+    return part.filename is not None and bool(part.filename or part.size)
+
+
+def _file(part: MultipartPart) -> SentFile:
+    return SentFile(name=part.filename or None, data=part.raw)
