@@ -1,4 +1,5 @@
-"""The alarm rules: one query file each, limits that the query really has, times that Azure takes, a runbook heading."""
+"""The alarm rules: one query file each, limits that the query really has, times that Azure takes, a
+runbook heading."""
 
 from __future__ import annotations
 

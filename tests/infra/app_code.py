@@ -1,4 +1,5 @@
-"""What the app's code says of itself, read from its source without importing it: settings, functions, log events."""
+"""What the app's code says of itself, read from its source without importing it: settings,
+functions, log events."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ class Function:
 
 @dataclass(frozen=True, kw_only=True)
 class Event:
-    """One log event that shared/telemetry.py can write: its fields by JSON name, their types in JSON words."""
+    """One log event that shared/telemetry.py can write: its fields by JSON name, their types in
+    JSON words."""
 
     name: str
     function: str

@@ -1,4 +1,5 @@
-"""Resources in Bicep against what Azure takes: API versions, property names, enum values, kinds of values."""
+"""Resources in Bicep against what Azure takes: API versions, property names, enum values, kinds of
+values."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ from tests.infra.bicep_tree import (
     text,
 )
 
-# One version per type family, each generally available but for diagnostic settings, which have none.
+# One version per type family, each generally available but for diagnostic settings, which have
+# none.
 API_VERSIONS = {
     "Microsoft.Authorization": "2022-04-01",
     "Microsoft.Insights/actionGroups": "2023-01-01",

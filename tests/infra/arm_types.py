@@ -1,7 +1,8 @@
-"""What Azure Resource Manager takes, as told by the management libraries: property names, value types, enums.
+"""What Azure Resource Manager takes, as told by the management libraries: property names, value
+types, enums.
 
-The libraries come in three makes (TypedDicts, classes with REST fields, classes with an attribute map); `fields_of` makes
-them look alike. Nothing here talks to Azure.
+The libraries come in three makes (TypedDicts, classes with REST fields, classes with an attribute
+map); `fields_of` makes them look alike. Nothing here talks to Azure.
 """
 
 from __future__ import annotations
@@ -57,8 +58,8 @@ WRITTEN_SHAPES: dict[str, dict[str, Any]] = {
     "Microsoft.Insights/diagnosticSettings": {
         "properties": {
             "workspaceId": str,
-            "logs": list[{"category": str, "categoryGroup": str, "enabled": bool}],  # type: ignore[misc]
-            "metrics": list[{"category": str, "enabled": bool}],  # type: ignore[misc]
+            "logs": [{"category": str, "categoryGroup": str, "enabled": bool}],
+            "metrics": [{"category": str, "enabled": bool}],
         }
     },
 }
@@ -110,10 +111,10 @@ def plain(kind: Any) -> Iterator[Any]:
 
 
 def element_of(kind: Any) -> Any:
-    """The element type of a list; None for anything else."""
-    arguments = [
-        typing.get_args(one) for one in plain(kind) if typing.get_origin(one) is list
-    ]
+    """The element type of a list; None for anything else. A written shape has lists of one."""
+    if isinstance(kind, list):
+        return kind[0]
+    arguments = [typing.get_args(one) for one in plain(kind) if typing.get_origin(one) is list]
     return arguments[0][0] if arguments else None
 
 
@@ -131,7 +132,7 @@ def _lookup(library: str, class_name: str) -> Any:
 
 
 @cache
-def _class_fields(kind: type) -> Mapping[str, Any] | None:
+def _class_fields(kind: Any) -> Mapping[str, Any] | None:
     if hasattr(kind, "__required_keys__"):
         return _typed_dict_fields(kind)
     if isinstance(getattr(kind, "_attribute_map", None), dict):

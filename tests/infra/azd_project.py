@@ -20,7 +20,8 @@ ALWAYS_THERE = {"AZURE_ENV_NAME", "AZURE_LOCATION"}
 
 
 def check_azd_project(root: Path) -> list[str]:
-    """The one service is the app that carries its tag, the hooks exist for both shells, the Bicep is where it says."""
+    """The one service is the app that carries its tag, the hooks exist for both shells, the Bicep
+    is where it says."""
     project = yaml.safe_load((root / "azure.yaml").read_text())
     found = []
     entry = root / project["infra"]["path"] / f"{project['infra']['module']}.bicep"
@@ -58,7 +59,8 @@ def check_hooks(root: Path) -> list[str]:
 
 
 def check_parameter_files(root: Path) -> list[str]:
-    """Each file names parameters of main.bicep only, gives all that have no default, and keeps to allowed values."""
+    """Each file names parameters of main.bicep only, gives all that have no default, and keeps to
+    allowed values."""
     main = read_bicep(root / "infra/main.bicep")
     found: list[str] = []
     for path in sorted((root / "infra").glob("*.parameters.json")):
@@ -76,9 +78,7 @@ def _service_tag(root: Path) -> str:
     return match.group(1) if match else ""
 
 
-def _parameter_faults(
-    main: BicepFile, given: dict[str, dict[str, object]]
-) -> Iterator[str]:
+def _parameter_faults(main: BicepFile, given: dict[str, dict[str, object]]) -> Iterator[str]:
     parameters = main.of_kind("param")
     for name in sorted(set(given) - set(parameters)):
         yield f"main.bicep has no parameter {name}"

@@ -1,4 +1,5 @@
-"""Bicep files as trees: what they declare, and what their plain values are, read without a compiler."""
+"""Bicep files as trees: what they declare, and what their plain values are, read without a
+compiler."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Plain values in Bicep, read without running it: literals, variables, imports, `union`, member access.
+"""Plain values in Bicep, read without running it: literals, variables, imports, `union`, member
+access.
 
 Checks want to see everything that *may* be deployed, so of a conditional both sides count.
 """
@@ -19,7 +20,7 @@ class Computed:
     source: str
 
 
-type Value = str | int | bool | None | list[Value] | dict[str, Value] | Computed
+type Value = str | int | bool | list[Value] | dict[str, Value] | Computed | None
 
 
 def value_of(file: BicepFile, node: Node) -> Value:

@@ -1,4 +1,4 @@
-"""The container: its Dockerfile is clean, and it holds exactly the files that azd sends to Azure."""
+"""The container: its Dockerfile is clean, and it holds exactly the files that azd sends."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ def check_dockerfile(root: Path) -> list[str]:
         [tool, "--no-color", root / "Dockerfile"], capture_output=True, text=True, check=False
     )
     found = run.stdout.splitlines() + run.stderr.splitlines()
-    if BASE_IMAGE not in (root / "Dockerfile").read_text():
+    if BASE_IMAGE not in (root / "Dockerfile").read_text().splitlines():
         found.append(f"Dockerfile: the base image is not {BASE_IMAGE}")
     return found
 
 
 def check_sent_files(root: Path) -> list[str]:
-    """What .funcignore leaves over is what the Dockerfile copies, and nothing private is among it."""
+    """What .funcignore leaves over is what the image gets, and nothing private is among it."""
     candidates = _files(root)
-    sent = _kept(root / ".funcignore", candidates)
+    sent = sent_files(root)
     copied = _kept(root / ".dockerignore", candidates) & _copied(root, candidates)
     found = [f".funcignore sends {f}, the image lacks it" for f in sorted(sent - copied)]
     found += [f"the image has {f}, .funcignore leaves it out" for f in sorted(copied - sent)]
@@ -38,6 +38,11 @@ def check_sent_files(root: Path) -> list[str]:
         if needed not in sent:
             found.append(f".funcignore leaves {needed} out")
     return found
+
+
+def sent_files(root: Path) -> set[str]:
+    """Every file that azd would send to Azure."""
+    return _kept(root / ".funcignore", _files(root))
 
 
 def _files(root: Path) -> list[str]:

@@ -1,4 +1,5 @@
-"""Alarm queries run on made-up rows: DuckDB stands in for the workspace, a rule sees only what its window covers."""
+"""Alarm queries run on made-up rows: DuckDB stands in for the workspace, a rule sees only what its
+window covers."""
 
 from __future__ import annotations
 
@@ -34,7 +35,8 @@ class Row:
 
 
 def line(events: dict[str, ListedEvent], name: str, *, minutes: float = 1, **fields: Any) -> Row:
-    """One of our log lines, `minutes` old, with every field that the contract lists. Raises KeyError for another field."""
+    """One of our log lines, `minutes` old, with every field that the contract lists. Raises
+    KeyError for another field."""
     listed = events[name]
     unknown = set(fields) - set(listed.fields)
     if unknown:
@@ -55,7 +57,8 @@ def storage_row(table: str, *, minutes: float = 1, **columns: Any) -> Row:
 
 
 class Workspace:
-    """The tables of a Log Analytics workspace, in memory. One can serve many alarms, one after the other."""
+    """The tables of a Log Analytics workspace, in memory. One can serve many alarms, one after the
+    other."""
 
     def __init__(self) -> None:
         self._database = duckdb_kql.connect()
@@ -69,7 +72,8 @@ class Workspace:
         self._database.close()
 
     def answer(self, root: Path, rule: AlarmRule, rows: list[Row]) -> list[tuple[Any, ...]]:
-        """What the rule's query answers over these rows; the alarm rings exactly when that is not empty."""
+        """What the rule's query answers over these rows; the alarm rings exactly when that is not
+        empty."""
         for table in self._tables:
             self._database.execute(f"delete from {table}")
             seen = [row for row in rows if row.table == table and row.age <= rule.look_back]

@@ -48,7 +48,7 @@ NEEDED = {
 
 
 def check_roles(root: Path) -> list[str]:
-    """The assignments are exactly the needed ones, and their names hold scope, principal and role."""
+    """The assignments are exactly the needed ones; each name holds scope, principal and role."""
     found: list[str] = []
     given: dict[tuple[str, str], set[str]] = {}
     for file in bicep_files(root):
@@ -94,5 +94,3 @@ def _body(resource: Declaration) -> Node:
     if body is None:
         raise TypeError(f"{resource.name} has no body")
     return body
-
-

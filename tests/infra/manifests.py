@@ -1,4 +1,5 @@
-"""The Kubernetes manifests: valid, each function in exactly one Deployment, numbers in step with host.json."""
+"""The Kubernetes manifests: valid, each function in exactly one Deployment, numbers in step with
+host.json."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
-import kubernetes_validate
+import kubernetes_validate  # type: ignore[import-untyped]  # ships no type information
 import yaml
 
 from tests.infra.app_code import functions, setting_defaults
@@ -21,14 +22,19 @@ KEDA_SCHEMA = Path(__file__).parent / "schemas" / "keda.json"
 PLACEHOLDER = re.compile(r"\$\{(\w+)\}")
 # What the person who applies the manifests adds to the outputs of the deployment.
 OWN_PLACEHOLDERS = {"IMAGE"}
-SERVED_BY = {"http": "fitting-room-web", "timer": "fitting-room-web", "queue": "fitting-room-worker"}
+SERVED_BY = {
+    "http": "fitting-room-web",
+    "timer": "fitting-room-web",
+    "queue": "fitting-room-worker",
+}
 TIME_SPAN = re.compile(r"(\d+):(\d+):(\d+)")
 
 type Manifest = dict[str, Any]
 
 
 def check_manifests(root: Path) -> list[str]:
-    """Every document is what the Kubernetes API, or KEDA, takes, and needs only values that the deployment gives."""
+    """Every document is what the Kubernetes API, or KEDA, takes, and needs only values that the
+    deployment gives."""
     found: list[str] = []
     outputs = set(read_bicep(root / "infra/main.bicep").of_kind("output")) | OWN_PLACEHOLDERS
     for name, document in manifests(root):
@@ -39,8 +45,11 @@ def check_manifests(root: Path) -> list[str]:
 
 
 def check_split(root: Path) -> list[str]:
-    """Each function runs in exactly the Deployment for its trigger; only the web may not be scaled to nothing."""
-    deployments = {d["metadata"]["name"]: d for _, d in manifests(root) if d["kind"] == "Deployment"}
+    """Each function runs in exactly the Deployment for its trigger; only the web may not be scaled
+    to nothing."""
+    deployments = {
+        d["metadata"]["name"]: d for _, d in manifests(root) if d["kind"] == "Deployment"
+    }
     wanted: dict[str, set[str]] = {name: set() for name in deployments}
     for function in functions(root):
         wanted.setdefault(SERVED_BY[function.trigger], set()).add(function.name)

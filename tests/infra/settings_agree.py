@@ -1,4 +1,5 @@
-"""Settings: the code, the sample file, the Bicep and the Kubernetes config map name the same ones, with the same defaults."""
+"""Settings: the code, the sample file, the Bicep and the Kubernetes config map name the same ones,
+with the same defaults."""
 
 from __future__ import annotations
 
@@ -39,7 +40,8 @@ CONNECTIONS = ("AzureWebJobsStorage", "DRAFTS")
 
 
 def check_settings(root: Path) -> list[str]:
-    """Every setting of the code stands in the sample file and in the Bicep, and nothing else of ours does."""
+    """Every setting of the code stands in the sample file and in the Bicep, and nothing else of
+    ours does."""
     code = setting_defaults(root)
     found: list[str] = []
     for place, given in (("sample file", sample_settings(root)), ("Bicep", bicep_settings(root))):
@@ -53,7 +55,8 @@ def check_settings(root: Path) -> list[str]:
 
 
 def check_app_settings(root: Path) -> list[str]:
-    """The function app has nothing that Flex refuses, and each storage connection is by identity alone."""
+    """The function app has nothing that Flex refuses, and each storage connection is by identity
+    alone."""
     given = bicep_settings(root)
     found = [f"{name} is refused by Flex Consumption" for name in FORBIDDEN_ON_FLEX & set(given)]
     for prefix in CONNECTIONS:

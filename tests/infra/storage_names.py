@@ -1,4 +1,5 @@
-"""Queues, tables and containers: what is created is what the code, the sample and the manifests name."""
+"""Queues, tables and containers: what is created is what the code, the sample and the manifests
+name."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ KINDS = {"queues": "_QUEUE", "tables": "_TABLE", "containers": "_CONTAINER"}
 
 
 def check_storage_names(root: Path) -> list[str]:
-    """Each name that a setting defaults to is created, and each thing created has its setting or is a poison queue."""
+    """Each name that a setting defaults to is created, and each thing created has its setting or is
+    a poison queue."""
     code = setting_defaults(root)
     found: list[str] = []
     for kind, ending in KINDS.items():
@@ -30,7 +32,8 @@ def check_storage_names(root: Path) -> list[str]:
 
 
 def check_triggers(root: Path) -> list[str]:
-    """Each queue function reads a queue that exists, has a poison queue unless it is one, and has a scaler."""
+    """Each queue function reads a queue that exists, has a poison queue unless it is one, and has a
+    scaler."""
     code = setting_defaults(root)
     created = created_names(root, "queues")
     scaled = {trigger["metadata"]["queueName"] for trigger in scale_triggers(root)}

@@ -1,4 +1,5 @@
-"""docs/telemetry.md against shared/telemetry.py: the same events, with the same fields of the same types."""
+"""docs/telemetry.md against shared/telemetry.py: the same events, with the same fields of the same
+types."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ WORD = re.compile(r"[A-Z]?[a-z]+")
 
 @dataclass(frozen=True, kw_only=True)
 class ListedEvent:
-    """An event as the page has it. `fields` holds its own and those that every such line carries."""
+    """An event as the page has it. `fields` are its own and those that every such line carries."""
 
     name: str
     own: dict[str, str]
@@ -30,11 +31,16 @@ class ListedEvent:
 
 
 def check_telemetry(root: Path) -> list[str]:
-    """The page and the code tell the same events with the same fields, and each is really told by somebody."""
+    """The page and the code tell the same events with the same fields, and each is really told by
+    somebody."""
     listed, coded = listed_events(root), {event.name: event for event in events(root)}
     called = called_events(root)
-    found = [f"docs/telemetry.md: the code tells no {name}" for name in sorted(set(listed) - set(coded))]
-    found += [f"shared/telemetry.py: {name} is not listed" for name in sorted(set(coded) - set(listed))]
+    found = [
+        f"docs/telemetry.md: the code tells no {name}" for name in sorted(set(listed) - set(coded))
+    ]
+    found += [
+        f"shared/telemetry.py: {name} is not listed" for name in sorted(set(coded) - set(listed))
+    ]
     for name in sorted(set(listed) & set(coded)):
         found += _differences(listed[name], coded[name])
         if coded[name].function not in called:
@@ -43,7 +49,7 @@ def check_telemetry(root: Path) -> list[str]:
 
 
 def check_telemetry_names(root: Path) -> list[str]:
-    """No listed field may hold what must not be logged; a measured number has its unit in its name."""
+    """No field may hold what must not be logged; a measured number has its unit in its name."""
     found = []
     for event in listed_events(root).values():
         for field, kind in event.own.items():

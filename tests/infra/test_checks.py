@@ -1,0 +1,34 @@
+"""The infrastructure is sound, and every check that says so is seen to fail on a planted fault."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.infra.checks import CHECKS
+from tests.infra.planted_faults import Fault, copy_repository, plant, planted_faults
+
+ROOT = Path(__file__).resolve().parents[2]
+FAULTS = planted_faults()
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_repository(check: str) -> None:
+    """A check finds nothing to say about the repository."""
+    assert CHECKS[check](ROOT) == []
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: f"{fault.check}: {fault.what}")
+def test_check_catches(fault: Fault, tmp_path: Path) -> None:
+    """A check names the fault that was planted in a copy of the repository."""
+    copy_repository(ROOT, tmp_path)
+    plant(fault, tmp_path)
+    found = CHECKS[fault.check](tmp_path)
+    assert any(fault.told in line for line in found), found
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_check_has_a_planted_fault(check: str) -> None:
+    """No check is taken on trust."""
+    assert any(fault.check == check for fault in FAULTS)
