@@ -302,13 +302,13 @@ def _message(received: QueueMessage, body: bytes) -> Message:
 
 def _passes(error: HttpResponseError) -> bool:
     """A receive that may do better next time."""
-    code = str(getattr(error, "error_code", ""))
+    code = getattr(error, "error_code", None)
     return (error.status_code or 0) >= 500 or (
-        error.status_code == 409 and code.endswith(("QueueBeingDeleted", "QueueDisabled"))
+        error.status_code == 409 and code in ("QueueBeingDeleted", "QueueDisabled")
     )
 
 
 def _raise_unless_lost(error: HttpResponseError) -> None:
-    mismatch = str(getattr(error, "error_code", "")).endswith("PopReceiptMismatch")
-    if error.status_code not in LOST_STATUS and not mismatch:
+    code = getattr(error, "error_code", None)
+    if error.status_code not in LOST_STATUS and code != "PopReceiptMismatch":
         raise error

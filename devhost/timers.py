@@ -173,8 +173,7 @@ class TimerListener:
         except FunctionFailedError:
             outcome = "failed; its schedule goes on"
             self._console.log(CATEGORY, INFORMATION, f"'{self._function.name}' {outcome}.")
-        last = started if unscheduled else max(started, planned)
-        status = Status(last=last, next=self._schedule.next_after(last), last_updated=last)
+        status = Status(last=started, next=self._schedule.next_after(started), last_updated=started)
         if self._monitored:
             self._status = status
             await self._remember(status)
