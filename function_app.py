@@ -18,6 +18,26 @@ app = func.FunctionApp()
 front = Front(AUTH_MODE)
 
 
+@app.function_name("cleanup_abandoned_drafts")
+@app.timer_trigger(arg_name="timer", schedule="%CLEANUP_SCHEDULE%")
+def on_cleanup(timer: func.TimerRequest) -> None:
+    from cleanup_abandoned_drafts.handler import CLEANUP
+    from shared.bootstrap import dependencies
+    from shared.jobs import Tick, run
+
+    run(CLEANUP, Tick.of_timer(timer.schedule_status, past_due=timer.past_due), dependencies())
+
+
+@app.function_name("repair_unattended_drafts")
+@app.timer_trigger(arg_name="timer", schedule="%REPAIR_SCHEDULE%")
+def on_repair(timer: func.TimerRequest) -> None:
+    from cleanup_abandoned_drafts.repair import REPAIR
+    from shared.bootstrap import dependencies
+    from shared.jobs import Tick, run
+
+    run(REPAIR, Tick.of_timer(timer.schedule_status, past_due=timer.past_due), dependencies())
+
+
 @app.route("wardrobe/drafts", methods=["POST"], auth_level=OWNER)
 def create_drafts(req: func.HttpRequest) -> func.HttpResponse:
     from shared.api.accepting import create_drafts as handler

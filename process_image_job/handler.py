@@ -85,16 +85,27 @@ def _work(job: Job) -> None:
             finish(job)
     except LeaseLostError:
         _step_aside(job)
-    except BadImageError as error:
-        end_run(job, error)
     except Exception as error:
-        if job.run.is_last:
+        if not _settled(job, error):
+            raise
+
+
+def _settled(job: Job, error: Exception) -> bool:
+    """Say on the row how the run ended; whether its message is done with that.
+
+    Saying it may be how the run learns that its lease is lost.
+    """
+    try:
+        if isinstance(error, BadImageError) or job.run.is_last:
             end_run(job, error)
         elif isinstance(error, ProcessorUnavailableError) and job.reason is WorkReason.DEGRADED:
             _try_later(job)
         else:
             _give_back(job, error)
-            raise
+            return False
+    except LeaseLostError:
+        _step_aside(job)
+    return True
 
 
 def _step_aside(job: Job) -> None:
@@ -122,5 +133,7 @@ def _give_back(job: Job, error: Exception) -> None:
     )
     try:
         job.run.apply(lambda draft, now: (give_back(draft, now), ()))
+    except LeaseLostError:
+        raise
     except IngestError as second:
         raise error from second

@@ -26,7 +26,7 @@ from shared.domain.errors import (
 from shared.domain.events import Event, EventType, event_of
 from shared.domain.ids import run_prefix
 from shared.domain.pictures import Caution, Rendition, Segmentation
-from shared.leftovers import remove_leftovers
+from shared.leftovers import tidy
 from shared.sending import message_for
 
 DEGRADED_DELAY = timedelta(minutes=15)
@@ -228,8 +228,7 @@ def finish(job: Job) -> None:
     )
     if draft.work is not None:
         send_degraded(draft, job.deps)
-    job.deps.outbox.flush(draft, job.deps.clock())
-    remove_leftovers(draft, job.deps)
+    tidy(job.deps.outbox.flush(draft, job.deps.clock()), job.deps)
 
 
 def _finished(draft: Draft, now: datetime) -> tuple[Draft, Iterable[Event]]:

@@ -11,7 +11,7 @@ from shared.dependencies import Dependencies
 from shared.domain import lifecycle
 from shared.domain.draft import Draft, DraftError, DraftStatus
 from shared.domain.events import Event, EventType, event_of
-from shared.leftovers import remove_leftovers
+from shared.leftovers import tidy
 
 WORKER_LOST = "WORKER_LOST"
 ATTEMPTS_EXHAUSTED = "ATTEMPTS_EXHAUSTED"
@@ -78,5 +78,4 @@ def tell_failed(
             stage=before.stage,
             total_ms=telemetry.milliseconds(work.started_at, reason.failed_at) if work else None,
         )
-    deps.outbox.flush(after, deps.clock())
-    remove_leftovers(after, deps)
+    tidy(deps.outbox.flush(after, deps.clock()), deps)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from shared import telemetry
 from shared.dependencies import Dependencies
 from shared.domain.draft import Draft
-from shared.domain.errors import StorageUnavailableError
+from shared.domain.errors import ConflictError, StorageUnavailableError
 from shared.domain.ids import draft_prefix, run_prefix
+from shared.ports import Blobs
 
 
 def remove_own(draft: Draft, deps: Dependencies) -> None:
@@ -14,28 +17,56 @@ def remove_own(draft: Draft, deps: Dependencies) -> None:
     prefix = run_prefix(draft.owner_key, draft.id, draft.generation, draft.attempts)
     row = deps.store.find(draft.owner_id, draft.id)
     named = row.named_blobs() if row else frozenset()
-    for name in deps.images.names(prefix):
+    for name in list(deps.images.names(prefix)):
         if name not in named:
             deps.images.delete(name)
 
 
-def remove_leftovers(draft: Draft, deps: Dependencies) -> None:
-    """After an outcome: what runs up to this one wrote and the row does not name.
+def tidy(draft: Draft, deps: Dependencies) -> Draft:
+    """After an outcome: remove what earlier runs wrote and the row does not name, and say so.
 
-    Nothing raises: the outcome stands, and what stays behind is found by the next one, by
-    DELETE, or by the audit.
+    Nothing raises: the outcome stands. What stays behind is marked on the row, and its due entry
+    brings it up again.
     """
-    if (draft.generation, draft.attempts) == (1, 1) and draft.pictures:
-        return  # the only run so far, and the row names all that it wrote
+    if not draft.leftovers or draft.work is not None:
+        return draft
     try:
-        for name in list(deps.images.names(draft_prefix(draft.owner_key, draft.id))):
-            if name not in draft.named_blobs() and _generation(name) <= draft.generation:
-                deps.images.delete(name)
-    except StorageUnavailableError as error:
+        if _remove_leftovers(draft, deps):
+            return draft
+        tidied = replace(draft, leftovers=False)
+        return deps.store.save(draft, tidied, now=deps.clock())
+    except (ConflictError, StorageUnavailableError):
+        # Somebody asked for another run, or storage is away: the mark stays for the next one.
+        return draft
+
+
+def remove_blob(name: str, blobs: Blobs, container: str, draft_id: str) -> int:
+    """Delete one blob; 1 where that failed, which is told and never raised."""
+    try:
+        blobs.delete(name)
+    except (ConflictError, StorageUnavailableError) as error:
+        code = getattr(error.__cause__, "error_code", None) or error.code
         telemetry.blob_delete_failed(
-            container=deps.settings.images_container, error_code=error.code, draft_id=draft.id
+            container=container, error_code=str(getattr(code, "value", code)), draft_id=draft_id
         )
+        return 1
+    return 0
 
 
-def _generation(name: str) -> int:
-    return int(name.split("/")[2].split("-")[0])
+def _remove_leftovers(draft: Draft, deps: Dependencies) -> int:
+    """How many deletions failed. A run that is asked for meanwhile writes a newer generation."""
+    prefix = draft_prefix(draft.owner_key, draft.id)
+    named = draft.named_blobs()
+    old = [
+        name
+        for name in deps.images.names(prefix)
+        if name not in named and _generation(name, prefix) <= draft.generation
+    ]
+    container = deps.settings.images_container
+    return sum(remove_blob(name, deps.images, container, draft.id) for name in old)
+
+
+def _generation(name: str, prefix: str) -> int:
+    """Of the run that wrote the blob; 0 for one that no run of ours can have written."""
+    written = name.removeprefix(prefix).split("-", 1)[0]
+    return int(written) if written.isdecimal() else 0

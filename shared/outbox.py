@@ -31,18 +31,18 @@ class Outbox:
         self._webhooks = webhooks
         self._events = events
 
-    def flush(self, draft: Draft, now: datetime) -> None:
+    def flush(self, draft: Draft, now: datetime) -> Draft:
         """Send what is unsent. Nothing raises: the due entry brings the draft up again."""
         if draft.unsent_since is None:
-            return
+            return draft
         try:
-            self.send_unsent(draft, now)
+            return self.send_unsent(draft, now)
         except (ConflictError, StorageUnavailableError):
             # A failed notification never fails a job; the repair sends what stays unsent.
-            return
+            return draft
 
-    def send_unsent(self, draft: Draft, now: datetime) -> int:
-        """Send what is unsent and say so on the rows; how many. Raises like the ports."""
+    def send_unsent(self, draft: Draft, now: datetime) -> Draft:
+        """Send what is unsent and say so on the rows. Raises like the ports."""
         unsent = self._store.unsent_events(draft)
         for event in unsent:
             text = json.dumps(cloud_event(draft, event), separators=(",", ":"))
@@ -50,9 +50,7 @@ class Outbox:
                 self._webhooks.send(text)
             if self._settings.events_queue_enabled:
                 self._events.send(text, ttl=_QUEUE_LIFE)
-        if unsent or draft.unsent_since is not None:
-            self._store.mark_sent(draft, up_to=max((e.seq for e in unsent), default=0), now=now)
-        return len(unsent)
+        return self._store.mark_sent(draft, up_to=max((e.seq for e in unsent), default=0), now=now)
 
 
 def cloud_event(draft: Draft, event: Event) -> dict[str, object]:

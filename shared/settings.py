@@ -106,6 +106,11 @@ class Settings:
         """Whether anybody is told of final transitions."""
         return bool(self.events_webhook_url) or self.events_queue_enabled
 
+    @property
+    def webhooks_poison_queue(self) -> str:
+        """Named by the host, not by a setting."""
+        return self.webhooks_queue + "-poison"
+
     def job_enabled(self, job: str) -> bool:
         """The kill switch `JOB_<NAME>_ENABLED`; a job without one is on."""
         return bool(getattr(self, f"job_{job}_enabled", True))

@@ -188,6 +188,10 @@ def cleanup_finished(
     _tell(level, "cleanup_finished", locals(), subject=False)
 
 
+def due_entry_failed(*, code: str, draft_id: str) -> None:
+    _tell(logging.WARNING, "due_entry_failed", locals(), subject=False)
+
+
 def blob_delete_failed(*, container: str, error_code: str, draft_id: str) -> None:
     _tell(logging.WARNING, "blob_delete_failed", locals(), subject=False)
 

@@ -151,6 +151,7 @@ class Draft:
     revision: int = 1  # counts visible changes only, never lease or heartbeat
     events: int = 0  # events written so far
     unsent_since: int | None = None  # the first event that was not sent out yet
+    leftovers: bool = False  # blobs of earlier runs may still lie under this draft's prefix
     deleted_at: datetime | None = None  # a tombstone
     due_at: datetime | None = None  # the entry in the due index that this row names
     due_etag: str | None = None  # and that entry's ETag
@@ -168,6 +169,12 @@ class Draft:
             and self.lease_expires_at is not None
             and self.lease_expires_at > now
         )
+
+    @property
+    def unfinished(self) -> bool:
+        """The outcome stands, but subscribers are not told yet or leftovers not removed."""
+        settled = self.unsent_since is None and not self.leftovers
+        return self.work is None and self.deleted_at is None and not settled
 
     @property
     def mark(self) -> datetime | None:

@@ -116,6 +116,7 @@ def finish(draft: Draft, now: datetime) -> Draft:
         metadata=_merge_metadata(draft.metadata, draft.analysis),
         pictures=draft.checkpoint,
         checkpoint=None,
+        leftovers=draft.leftovers or draft.attempts > 1 or draft.generation > 1,
     )
     if draft.work.reason not in _STATUS_WORK:
         return visible(done, now)
@@ -127,7 +128,9 @@ def finish(draft: Draft, now: datetime) -> Draft:
 
 def fail(draft: Draft, error: DraftError, now: datetime) -> Draft:
     """Permanent error or the end of the attempts. A failed reprocess keeps what was there."""
-    over = replace(give_back(draft, now), work=None)
+    over = replace(
+        give_back(draft, now), work=None, leftovers=draft.leftovers or draft.attempts > 0
+    )
     if draft.work is not None and draft.work.reason not in _STATUS_WORK:
         asked = draft.work.reason is WorkReason.REPROCESS
         warnings = _merged((*draft.warnings, *([Caution.REPROCESS_FAILED] if asked else ())))
@@ -191,6 +194,7 @@ def forget_work(draft: Draft) -> Draft:
         analysis=None,
         cautions=(),
         stage=Stage.ANALYZED if draft.pictures else draft.stage,
+        leftovers=draft.leftovers or draft.attempts > 0,
     )
 
 

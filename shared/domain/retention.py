@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from shared.domain.draft import Draft, DraftStatus
 
-ATTENTION = timedelta(minutes=3)  # after that an unattended draft or unsent event is looked at
+ATTENTION = timedelta(minutes=3)  # after that an unattended or unfinished draft is looked at
 SECOND_PASS = timedelta(minutes=15)  # after a deletion: what a late writer left is removed
 SETTLED = timedelta(minutes=10)  # functionTimeout: no request or run is still writing by then
 UNATTENDED_BEHIND_HEAD = timedelta(minutes=1)
@@ -40,7 +40,7 @@ def due_at(draft: Draft, retention: Retention, now: datetime) -> datetime | None
         return draft.deleted_at + SECOND_PASS
     if draft.work is not None:
         return draft.work.queued_at + ATTENTION
-    if draft.unsent_since is not None:
+    if draft.unfinished:
         return now + ATTENTION
     return expires_at(draft, retention)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from shared.domain.errors import ConflictError
@@ -18,6 +18,7 @@ class DueEntry:
     row_key: str
     due_at: datetime
     queued_at: datetime | None = None  # while work is wanted: when its message became visible
+    unfinished: bool = False  # events to send or leftovers to remove: the repair's business
     etag: str = ""
 
     @property
@@ -43,6 +44,8 @@ class DueIndex:
         values: dict[str, Value] = {"dueAt": entry.due_at}
         if entry.queued_at is not None:
             values["queuedAt"] = entry.queued_at
+        if entry.unfinished:
+            values["unfinished"] = True
         partition, key = _keys(entry)
         return self._table.put(Row(partition, key, values))
 
@@ -53,6 +56,13 @@ class DueIndex:
             self._table.delete(Row(partition, key, {}, entry.etag))
         except ConflictError:  # it stands for a newer due time now, and is needed
             return
+
+    def move(self, entry: DueEntry, due_at: datetime) -> None:
+        """Bring the same row up at another time; the new entry first."""
+        later = replace(entry, due_at=due_at)
+        self.put(later)
+        if not later.same_place(entry):
+            self.remove(entry)
 
     def due(self, now: datetime) -> Iterator[DueEntry]:
         """What is due, by hour oldest first, in one range query."""
@@ -74,5 +84,10 @@ def _entry(row: Row) -> DueEntry:
     assert isinstance(due_at, datetime)
     assert queued_at is None or isinstance(queued_at, datetime)
     return DueEntry(
-        owner_key=owner_key, row_key=row_key, due_at=due_at, queued_at=queued_at, etag=row.etag
+        owner_key=owner_key,
+        row_key=row_key,
+        due_at=due_at,
+        queued_at=queued_at,
+        unfinished=bool(row.values.get("unfinished")),
+        etag=row.etag,
     )

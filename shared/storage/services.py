@@ -18,7 +18,6 @@ from shared.settings import Settings
 from shared.storage.translate import error_code
 
 PREFIX = "DRAFTS"
-_POISON = "-poison"
 _BEING_DELETED = frozenset({"ContainerBeingDeleted", "QueueBeingDeleted", "TableBeingDeleted"})
 _PATIENCE_SECONDS = 60
 
@@ -102,8 +101,7 @@ def queue_names(names: Settings) -> tuple[str, ...]:
 
 
 def webhooks_poison_queue(names: Settings) -> str:
-    """Named by the host, not by a setting."""
-    return names.webhooks_queue + _POISON
+    return names.webhooks_poison_queue
 
 
 def table_names(names: Settings) -> tuple[str, ...]:

@@ -1,0 +1,51 @@
+"""The queues as the timers see them: how long they are, and how far the worker has come."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from shared import telemetry
+from shared.dependencies import Dependencies
+from shared.domain.errors import MalformedMessageError
+from shared.domain.messages import JobMessage
+from shared.ports import Queue
+
+
+def head_of(deps: Dependencies) -> datetime:
+    """The oldest mark that a message at the head of the queue speaks for; none: now.
+
+    What waits behind the head is not unattended, however long it has waited.
+    """
+    marks = [mark for found in deps.jobs.peek() if (mark := _mark_of(found.body, deps)) is not None]
+    return min(marks, default=deps.clock())
+
+
+def _mark_of(body: bytes, deps: Dependencies) -> datetime | None:
+    try:
+        message = JobMessage.parse(body)
+    except MalformedMessageError:
+        return None
+    draft = deps.store.find(message.owner_id, message.draft_id)
+    if draft is None or draft.generation != message.generation:
+        return None
+    return draft.mark
+
+
+def tell_depths(deps: Dependencies) -> None:
+    """The gauge of every queue that we read."""
+    names = deps.settings
+    for name, queue in (
+        (names.image_jobs_queue, deps.jobs),
+        (names.image_jobs_poison_queue, deps.poisoned),
+        (names.webhooks_queue, deps.webhooks),
+        (names.webhooks_poison_queue, deps.webhooks_poisoned),
+    ):
+        telemetry.queue_depth(
+            queue=name, messages=queue.depth(), oldest_age_seconds=oldest_age(queue, deps.clock())
+        )
+
+
+def oldest_age(queue: Queue, now: datetime) -> int | None:
+    """Seconds since the oldest of 32 visible messages was put in; null when none is visible."""
+    put_in = [found.inserted_at for found in queue.peek()]
+    return max(0, int((now - min(put_in)).total_seconds())) if put_in else None

@@ -1,0 +1,41 @@
+"""Every five minutes: what nobody attends to is sent again, what is unfinished is finished.
+
+A backlog is never multiplied: a draft whose message waits behind the head of the queue is not
+unattended. What the nightly cleanup had no time for is gone on with here.
+"""
+
+from __future__ import annotations
+
+from cleanup_abandoned_drafts.attending import Attention, attend_all
+from cleanup_abandoned_drafts.handler import CLEANUP
+from cleanup_abandoned_drafts.line import head_of, tell_depths
+from cleanup_abandoned_drafts.policy import Verdict
+from cleanup_abandoned_drafts.stuck import move_stuck
+from shared.jobs import ScheduledJob, Tick, Turn, run
+from shared.records.jobruns import JobReport, JobRuns
+
+_VERDICTS = frozenset({Verdict.RESEND, Verdict.FAIL_STUCK, Verdict.FINISH})
+
+
+def repair(turn: Turn) -> JobReport:
+    """Gauges first; then drafts, dead ends of the queues, and the rest of the cleanup."""
+    deps = turn.deps
+    tell_depths(deps)
+    attention = Attention(deps=deps, head=head_of(deps), verdicts=_VERDICTS)
+    entries = (
+        entry
+        for entry in deps.due.due(deps.clock())
+        if entry.queued_at is not None or entry.unfinished
+    )
+    report = attend_all(entries, attention, turn) + move_stuck(deps)
+    _go_on_with_cleanup(turn)
+    return report
+
+
+REPAIR = ScheduledJob(name="repair_unattended_drafts", work=repair)
+
+
+def _go_on_with_cleanup(turn: Turn) -> None:
+    last = next(JobRuns(turn.deps.jobruns_table).newest(CLEANUP.name), None)
+    if last is not None and last.report.remaining and not turn.time_is_up():
+        run(CLEANUP, Tick(), turn.deps, until=turn.deadline)

@@ -1,0 +1,213 @@
+"""The frame of scheduled jobs: kill switch, time limit, a record of each run, two policies.
+
+An *idempotent* job may run again and overlap: nothing is claimed, its run is recorded afterwards.
+A job of the policy *at most once a window* claims its window before it acts, and never acts on a
+claimed one, whoever triggers it:
+
+    trigger ──▶ insert window row ──▶ act ──▶ outcome on the row
+                   │ exists              │ fails, or the process dies
+                   └──▶ refused          └──▶ dead letter for a person; never a second run
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+
+from shared import telemetry
+from shared.dependencies import Dependencies
+from shared.domain.errors import AlreadyExistsError, ConflictError, RequestError
+from shared.domain.retention import SETTLED
+from shared.records.deadletters import DeadLetter
+from shared.records.jobruns import JobReport, JobRun, JobRuns, Outcome
+from shared.windows import window_of
+
+TIME_LIMIT = timedelta(minutes=8)  # functionTimeout is 10
+_LOST = "The run was lost: whether it did its work is not known."
+_EARLY = timedelta(minutes=1)  # a timer may fire a moment before its time
+
+
+class Policy(StrEnum):
+    """Whether a second run of the same occasion does harm."""
+
+    IDEMPOTENT = "idempotent"
+    AT_MOST_ONCE = "at_most_once"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Tick:
+    """Why a job runs now."""
+
+    trigger: str = "timer"  # timer | operator
+    scheduled_at: datetime | None = None  # the planned time, where the host says it
+    past_due: bool = False
+
+    @classmethod
+    def of_timer(cls, status: Mapping[str, str] | None, *, past_due: bool) -> Tick:
+        """As the host tells it: the status is that before this run, so `Next` is this run's."""
+        return cls(scheduled_at=_time((status or {}).get("Next")), past_due=bool(past_due))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Turn:
+    """What a job's work is given: its means and its time."""
+
+    deps: Dependencies
+    deadline: datetime
+
+    def time_is_up(self) -> bool:
+        return self.deps.clock() >= self.deadline
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ScheduledJob:
+    """One job; `schedule` is needed where it runs at most once a window."""
+
+    name: str
+    work: Callable[[Turn], JobReport]
+    policy: Policy = Policy.IDEMPOTENT
+    schedule: str = ""
+
+
+def run(
+    job: ScheduledJob, tick: Tick, deps: Dependencies, *, until: datetime | None = None
+) -> JobRun | None:
+    """Run the job as its policy allows, by `until` at the latest; None where it may not run.
+
+    Raises what the work raises, after recording it. An operator who may not run it is told by a
+    RequestError.
+    """
+    if not deps.settings.job_enabled(job.name):
+        _refuse(tick.trigger, "JOB_DISABLED", f"{job.name} is switched off.")
+        return None
+    now = deps.clock()
+    planned = JobRun(
+        job=job.name,
+        trigger=tick.trigger,
+        started_at=now,
+        scheduled_at=tick.scheduled_at,
+        past_due=tick.past_due,
+    )
+    turn = Turn(deps=deps, deadline=min(until or now + TIME_LIMIT, now + TIME_LIMIT))
+    if job.policy is Policy.IDEMPOTENT:
+        return _act(job, planned, turn, JobRuns(deps.jobruns_table).record)
+    return _run_window(job, planned, turn)
+
+
+def _run_window(job: ScheduledJob, planned: JobRun, turn: Turn) -> JobRun | None:
+    runs = JobRuns(turn.deps.jobruns_table)
+    window = window_of(job.schedule, _occasion(planned))
+    try:
+        claimed = runs.open_window(replace(planned, window=window, schedule=job.schedule))
+    except AlreadyExistsError:
+        close_lost(job.name, turn.deps)
+        _refuse(planned.trigger, "WINDOW_TAKEN", f"The window of {window:%Y-%m-%d %H:%M} was run.")
+        return None
+
+    def close(ended: JobRun) -> None:
+        if ended.outcome is Outcome.FAILED:
+            _keep_letter(ended, turn.deps)
+        runs.close_window(ended)
+
+    done = _act(job, claimed, turn, close)
+    close_lost(job.name, turn.deps)
+    return done
+
+
+def _act(
+    job: ScheduledJob, planned: JobRun, turn: Turn, record: Callable[[JobRun], None]
+) -> JobRun:
+    _tell_started(planned)
+    try:
+        report = job.work(turn)
+    except Exception as error:
+        failed = replace(planned, outcome=Outcome.FAILED, error=f"{type(error).__name__}: {error}")
+        record(_ended(failed, turn))
+        raise
+    ended = _ended(replace(planned, outcome=report.outcome, report=report), turn)
+    record(ended)
+    return ended
+
+
+def close_lost(job: str, deps: Dependencies) -> int:
+    """Windows that were claimed by a run that died: a dead letter each, and failed."""
+    runs, now = JobRuns(deps.jobruns_table), deps.clock()
+    runs.drop_old(job, now)
+    lost = [
+        found
+        for found in runs.newest(job)
+        if found.outcome is None and found.started_at < now - SETTLED
+    ]
+    for found in lost:
+        failed = replace(found, outcome=Outcome.FAILED, error=_LOST, finished_at=now)
+        _keep_letter(failed, deps)
+        try:
+            runs.close_window(failed)
+        except ConflictError:  # another host has said so
+            continue
+    return len(lost)
+
+
+def _occasion(planned: JobRun) -> datetime:
+    """Now; or the planned time where the host fired a moment before it."""
+    now, planned_at = planned.started_at, planned.scheduled_at
+    early = planned_at is not None and now < planned_at <= now + _EARLY
+    return planned_at if early and planned_at else now
+
+
+def _refuse(trigger: str, code: str, detail: str) -> None:
+    """A timer that may not run the job has nothing to do; an operator is told why."""
+    if trigger == "operator":
+        raise RequestError(409, code, detail)
+
+
+def _keep_letter(run: JobRun, deps: Dependencies) -> None:
+    """Timed by its window, so that saying it twice keeps one."""
+    assert run.window is not None
+    letter = DeadLetter(
+        at=run.window,
+        queue=f"job {run.job}",
+        reason=run.error or "",
+        code="JOB_FAILED",
+        body=run.window.isoformat().encode(),
+    )
+    deps.letters.keep(letter, name=run.job)
+
+
+def _tell_started(planned: JobRun) -> None:
+    at = planned.scheduled_at
+    telemetry.cleanup_started(
+        job=planned.job,
+        trigger=planned.trigger,
+        scheduled_at=at.isoformat() if at else None,
+        started_at=planned.started_at.isoformat(),
+        past_due=planned.past_due,
+    )
+
+
+def _ended(run: JobRun, turn: Turn) -> JobRun:
+    now, report = turn.deps.clock(), run.report
+    telemetry.cleanup_finished(
+        job=run.job,
+        trigger=run.trigger,
+        outcome=str(run.outcome),
+        duration_ms=telemetry.milliseconds(run.started_at, now),
+        examined=report.examined,
+        failed=report.failed,
+        purged=report.purged,
+        failed_blob_deletions=report.failed_blob_deletions,
+        remaining=report.remaining,
+    )
+    return replace(run, finished_at=now)
+
+
+def _time(text: str | None) -> datetime | None:
+    """ISO with up to seven digits; the host's "never" (year 1) and what is no time are null."""
+    try:
+        read = datetime.fromisoformat(text or "")
+    except ValueError:
+        return None
+    aware = read if read.tzinfo else read.replace(tzinfo=UTC)
+    return aware.astimezone(UTC) if aware.year > 1 else None

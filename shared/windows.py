@@ -1,0 +1,29 @@
+"""The windows of a schedule: from each planned time, in UTC, up to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+from croniter import croniter
+
+_INSTANT = timedelta(microseconds=1)
+
+
+def window_of(schedule: str, at: datetime) -> datetime:
+    """The planned time that `at` belongs to: the last one not after it."""
+    planned: datetime = _schedule(schedule, at + _INSTANT).get_prev(datetime)
+    return planned
+
+
+def windows_between(schedule: str, since: datetime, until: datetime) -> Iterator[datetime]:
+    """Every planned time from `since` to `until`, both counted."""
+    planned = _schedule(schedule, since - _INSTANT)
+    while (window := planned.get_next(datetime)) <= until:
+        yield window
+
+
+def _schedule(text: str, start: datetime) -> croniter:
+    """Six fields, seconds first, or five; both kinds of day have to match, as in NCRONTAB."""
+    six = text if len(text.split()) == 6 else f"0 {text}"
+    return croniter(six, start, second_at_beginning=True, day_or=False)
