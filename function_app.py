@@ -25,7 +25,7 @@ def on_cleanup(timer: func.TimerRequest) -> None:
     from shared.bootstrap import dependencies
     from shared.jobs import Tick, run
 
-    run(CLEANUP, Tick.of_timer(timer.schedule_status, past_due=timer.past_due), dependencies())
+    run(CLEANUP, Tick.of_timer(timer.to_dict()), dependencies())
 
 
 @app.function_name("repair_unattended_drafts")
@@ -35,7 +35,7 @@ def on_repair(timer: func.TimerRequest) -> None:
     from shared.bootstrap import dependencies
     from shared.jobs import Tick, run
 
-    run(REPAIR, Tick.of_timer(timer.schedule_status, past_due=timer.past_due), dependencies())
+    run(REPAIR, Tick.of_timer(timer.to_dict()), dependencies())
 
 
 @app.route("wardrobe/drafts", methods=["POST"], auth_level=OWNER)

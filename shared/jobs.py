@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
+from typing import Any
 
 from shared import telemetry
 from shared.dependencies import Dependencies
@@ -45,9 +46,10 @@ class Tick:
     past_due: bool = False
 
     @classmethod
-    def of_timer(cls, status: Mapping[str, str] | None, *, past_due: bool) -> Tick:
+    def of_timer(cls, timer: Mapping[str, Any]) -> Tick:
         """As the host tells it: the status is that before this run, so `Next` is this run's."""
-        return cls(scheduled_at=_time((status or {}).get("Next")), past_due=bool(past_due))
+        status = timer.get("schedule_status") or {}
+        return cls(scheduled_at=_time(status.get("Next")), past_due=bool(timer.get("past_due")))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
