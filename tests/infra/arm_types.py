@@ -92,7 +92,8 @@ def fields_of(kind: Any) -> Mapping[str, Any] | None:
         return kind
     if not isinstance(kind, type) or issubclass(kind, (str, enum.Enum)):
         return None
-    return _class_fields(kind)
+    record: Any = kind
+    return _class_fields(record)
 
 
 def choices_of(kind: Any) -> frozenset[str]:

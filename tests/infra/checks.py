@@ -17,7 +17,7 @@ from tests.infra.kql_queries import check_kql_events, check_kql_types
 from tests.infra.least_roles import check_roles
 from tests.infra.manifests import check_manifests, check_numbers, check_split
 from tests.infra.one_python import check_python
-from tests.infra.page_links import check_links
+from tests.infra.page_links import check_links, check_parameter_table
 from tests.infra.settings_agree import check_app_settings, check_settings
 from tests.infra.storage_names import check_storage_names, check_triggers
 from tests.infra.telemetry_contract import check_telemetry, check_telemetry_names
@@ -49,6 +49,7 @@ _CHECKS: tuple[Check, ...] = (
     check_telemetry,
     check_telemetry_names,
     check_links,
+    check_parameter_table,
     check_python,
     check_doctor,
 )

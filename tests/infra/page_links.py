@@ -1,14 +1,16 @@
-"""Links in the pages for operators lead somewhere: to a file of the repository, and to a heading in
-it."""
+"""The pages for operators: links lead somewhere, the parameter table is the template's own."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
+from tests.infra.bicep_tree import read_bicep
+
 PAGES = ("docs/runbook.md", "docs/telemetry.md", "infra/README.md")
 LINK = re.compile(r"\[[^\]]+\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ (.+)$", re.M)
+TABLE_NAME = re.compile(r"^\| `(\w+)` \|", re.M)
 CODE_BLOCK = re.compile(r"^```.*?^```", re.M | re.S)
 
 
@@ -21,6 +23,16 @@ def check_links(root: Path) -> list[str]:
             if not target.startswith(("http://", "https://")) and not _exists(root / page, target):
                 found.append(f"{page}: the link to {target} leads nowhere")
     return found
+
+
+def check_parameter_table(root: Path) -> list[str]:
+    """infra/README.md lists each parameter of main.bicep, and no other."""
+    page = (root / "infra/README.md").read_text()
+    section = page.split("## Parameters", 1)[1].split("\n## ", 1)[0]
+    listed = set(TABLE_NAME.findall(section))
+    real = set(read_bicep(root / "infra/main.bicep").of_kind("param"))
+    found = [f"infra/README.md does not list {name}" for name in sorted(real - listed)]
+    return found + [f"main.bicep has no parameter {name}" for name in sorted(listed - real)]
 
 
 def _exists(page: Path, target: str) -> bool:
