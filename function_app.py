@@ -40,44 +40,88 @@ def on_repair(timer: func.TimerRequest) -> None:
 
 @app.route("wardrobe/drafts", methods=["POST"], auth_level=OWNER)
 def create_drafts(req: func.HttpRequest) -> func.HttpResponse:
-    from shared.api.accepting import create_drafts as handler
+    from process_image_job.inline import run_here
 
-    return front.for_owner(req, handler)
+    return front.serve(req, "create_drafts", run=run_here)
+
+
+@app.route("wardrobe/uploads", methods=["POST"], auth_level=OWNER)
+def create_upload(req: func.HttpRequest) -> func.HttpResponse:
+    return front.serve(req, "create_upload")
+
+
+@app.route("wardrobe/drafts/{id:guid}/submit", methods=["POST"], auth_level=OWNER)
+def submit_upload(req: func.HttpRequest) -> func.HttpResponse:
+    return front.serve(req, "submit_upload")
 
 
 @app.route("wardrobe/drafts/{id:guid}", methods=["GET"], auth_level=OWNER)
 def get_draft(req: func.HttpRequest) -> func.HttpResponse:
-    from shared.api.reading import get_draft as handler
-
-    return front.for_owner(req, handler)
+    return front.serve(req, "get_draft")
 
 
 @app.route("wardrobe/drafts/status", methods=["GET"], auth_level=OWNER)
 def get_draft_status(req: func.HttpRequest) -> func.HttpResponse:
-    from shared.api.reading import get_draft_status as handler
+    return front.serve(req, "get_draft_status")
 
-    return front.for_owner(req, handler)
+
+@app.route("wardrobe/drafts", methods=["GET"], auth_level=OWNER)
+def list_drafts(req: func.HttpRequest) -> func.HttpResponse:
+    return front.serve(req, "list_drafts")
 
 
 @app.route("wardrobe/drafts/{id:guid}/retry", methods=["POST"], auth_level=OWNER)
 def retry_draft(req: func.HttpRequest) -> func.HttpResponse:
-    from shared.api.retrying import retry_draft as handler
+    return front.serve(req, "retry_draft")
 
-    return front.for_owner(req, handler)
+
+@app.route("wardrobe/drafts/{id:guid}", methods=["PATCH"], auth_level=OWNER)
+def patch_draft(req: func.HttpRequest) -> func.HttpResponse:
+    return front.serve(req, "patch_draft")
+
+
+@app.route("wardrobe/drafts/{id:guid}/accept", methods=["POST"], auth_level=OWNER)
+def accept_draft(req: func.HttpRequest) -> func.HttpResponse:
+    return front.serve(req, "accept_draft")
+
+
+@app.route("wardrobe/drafts/{id:guid}/reprocess", methods=["POST"], auth_level=OWNER)
+def reprocess_draft(req: func.HttpRequest) -> func.HttpResponse:
+    return front.serve(req, "reprocess_draft")
+
+
+@app.route("wardrobe/drafts/{id:guid}", methods=["DELETE"], auth_level=OWNER)
+def delete_draft(req: func.HttpRequest) -> func.HttpResponse:
+    return front.serve(req, "delete_draft")
+
+
+@app.route("wardrobe/drafts/{id:guid}/events", methods=["GET"], auth_level=OWNER)
+def list_draft_events(req: func.HttpRequest) -> func.HttpResponse:
+    return front.serve(req, "list_draft_events")
 
 
 @app.route("wardrobe/drafts/{id:guid}/image/{variant}", methods=["GET"], auth_level=OWNER)
 def get_draft_image(req: func.HttpRequest) -> func.HttpResponse:
-    from shared.api.images import get_draft_image as handler
+    return front.serve(req, "get_draft_image")
 
-    return front.for_owner(req, handler)
+
+@app.route("v1/wardrobe/images", methods=["POST"], auth_level=OWNER)
+def create_image_v1(req: func.HttpRequest) -> func.HttpResponse:
+    from process_image_job.inline import run_here
+
+    return front.serve(req, "create_image_v1", run=run_here)
+
+
+@app.route("process-image", methods=["POST"], auth_level=func.AuthLevel.FUNCTION)
+def process_image(req: func.HttpRequest) -> func.HttpResponse:
+    from process_image_job.inline import cut_out_here
+
+    return front.serve(req, "process_image", cut_out=cut_out_here)
 
 
 @app.route("{*rest}", auth_level=ANYONE)
 def zz_not_found(req: func.HttpRequest) -> func.HttpResponse:
-    from shared.api.elsewhere import not_found as handler
-
-    return front.plain(req, handler)
+    return front.serve(req, "zz_not_found")
 
 
 @app.function_name("process_image_job")

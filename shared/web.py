@@ -7,51 +7,48 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import azure.functions as func
 
 if TYPE_CHECKING:
     from shared.api.exchange import Answer, Request
-    from shared.dependencies import Dependencies
 
+_SERVER_ERROR = 500
 _log = logging.getLogger("fitting_room")
 
 
 class Front:
-    """Serves handlers to those who may ask them; `mode` says how an owner is known."""
+    """Serves every HTTP function by its name; `mode` says how an owner is known."""
 
     def __init__(self, mode: str) -> None:
         self._mode = mode
 
-    def for_owner(
-        self, req: func.HttpRequest, handler: Callable[[Request, Dependencies], Answer]
-    ) -> func.HttpResponse:
-        """A route of one owner's drafts: 401 where the caller is not known."""
-        from shared.bootstrap import dependencies, platform
-        from shared.identity import owner_of
+    def serve(self, req: func.HttpRequest, name: str, **borrowed: Any) -> func.HttpResponse:
+        """The answer of the function `name`, given what it borrows from the other packages."""
+        return respond(lambda: self._answer(req, name, borrowed))
 
-        headers = _headers(req)
-
-        def serve() -> Answer:
-            owner = owner_of(headers, mode=self._mode, platform=platform())
-            return handler(_request(req, owner), dependencies())
-
-        return respond(serve)
-
-    def with_storage(
-        self, req: func.HttpRequest, handler: Callable[[Request, Dependencies], Answer]
-    ) -> func.HttpResponse:
-        """A route that belongs to no owner; the host has checked the key."""
+    def _answer(self, req: func.HttpRequest, name: str, borrowed: dict[str, Any]) -> Answer:
+        from shared.api.handlers import HANDLERS
+        from shared.api.routes import Access, access_to
         from shared.bootstrap import dependencies
 
-        return respond(lambda: handler(_request(req), dependencies()))
+        handler = HANDLERS[name]
+        match access_to(name):
+            case Access.OWNER:
+                return handler(self._request_of_owner(req), dependencies(), **borrowed)
+            case Access.OPERATOR:
+                return handler(request_of(req), dependencies(), **borrowed)
+            case _:
+                return handler(request_of(req), **borrowed)
 
-    def plain(
-        self, req: func.HttpRequest, handler: Callable[[Request], Answer]
-    ) -> func.HttpResponse:
-        """A route that needs neither an owner nor storage."""
-        return respond(lambda: handler(_request(req)))
+    def _request_of_owner(self, req: func.HttpRequest) -> Request:
+        """Nothing is looked at before it is known who asks."""
+        from shared.bootstrap import platform
+        from shared.identity import owner_of
+
+        owner = owner_of(headers_of(req), mode=self._mode, platform=platform())
+        return request_of(req, owner)
 
 
 def respond(serve: Callable[[], Answer]) -> func.HttpResponse:
@@ -62,10 +59,10 @@ def respond(serve: Callable[[], Answer]) -> func.HttpResponse:
     try:
         answer = serve()
     except IngestError as error:
-        if error.status >= 500:
+        if error.status >= _SERVER_ERROR:
             _log.warning("request failed: %s", error, exc_info=True)
         answer = problem(error)
-    except Exception:  # noqa: BLE001  # the outermost catch: a caller gets a problem, the log the rest
+    except Exception:  # noqa: BLE001  # the outermost catch: a problem for the caller, a log for us
         _log.exception("request failed unexpectedly")
         answer = problem(IngestError())
     return func.HttpResponse(
@@ -76,7 +73,8 @@ def respond(serve: Callable[[], Answer]) -> func.HttpResponse:
     )
 
 
-def _request(req: func.HttpRequest, owner_id: str = "") -> Request:
+def request_of(req: func.HttpRequest, owner_id: str = "") -> Request:
+    """The plain value of a request."""
     from shared.api.exchange import Request
 
     return Request(
@@ -85,10 +83,11 @@ def _request(req: func.HttpRequest, owner_id: str = "") -> Request:
         body=req.get_body() or b"",
         path=dict(req.route_params),
         query=dict(req.params),
-        headers=_headers(req),
+        headers=headers_of(req),
         owner_id=owner_id,
     )
 
 
-def _headers(req: func.HttpRequest) -> dict[str, str]:
+def headers_of(req: func.HttpRequest) -> dict[str, str]:
+    """Names in lower case."""
     return {name.lower(): value for name, value in req.headers.items()}

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Protocol
 
 from shared.api.exchange import Answer, Request, answer
-from shared.api.forms import MAX_FILES, Form, SentFile, read_form
-from shared.api.intake import Photo, Wish, accept
-from shared.api.views import AcceptedItem, AcceptedView, ErrorView, RejectedView
+from shared.api.forms import MAX_FILES, Form, SentFile, read_form, require_length
+from shared.api.intake import Beside, Photo, Wish, accept
+from shared.api.limiting import limit_uploads
+from shared.api.repeating import fingerprint, key_of, once
+from shared.api.views import AcceptedItem, AcceptedView, ErrorView, NotFoundView, RejectedView
+from shared.api.waiting import RunHere, accept_and_wait
 from shared.dependencies import Dependencies
 from shared.domain.draft import Draft
 from shared.domain.errors import BadImageError, RequestError
@@ -31,19 +36,30 @@ class Refused:
 
 
 type Judged = Photo | Refused
+type Accepted = Mapping[str, Draft | None]  # by id; None for one that was deleted since
 
 
-def create_drafts(request: Request, deps: Dependencies) -> Answer:
-    """202 with one item per file, in the order of the files."""
+class Take(Protocol):
+    """`accept`, or the same with waiting until the drafts are finished."""
+
+    def __call__(
+        self, photos: Sequence[Photo], wish: Wish, deps: Dependencies, *, beside: Beside = ...
+    ) -> list[Draft]: ...
+
+
+def create_drafts(request: Request, deps: Dependencies, *, run: RunHere) -> Answer:
+    """202 with one item per file, in the order of the files.
+
+    Where `IMAGE_ASYNC_ENABLED` is false the items are finished, as far as 60 s allow.
+    """
+    require_length(request)
+    limit_uploads(request, deps)
     form = read_form(request)
     judged = judge_all(form)
-    wish = Wish(
-        owner_id=request.owner_id,
-        skip_segmentation=form.flag("skipSegmentation"),
-        traceparent=request.traceparent,
-    )
-    accepted = accept(photos_of(judged), wish, deps)
-    return _accepted(request, judged, accepted, deps)
+    photos = [file for file in judged if isinstance(file, Photo)]
+    take = accept if deps.settings.image_async_enabled else partial(accept_and_wait, run=run)
+    accepted = take_in(request, form, photos, deps, source="upload", take=take)
+    return _answer(request, judged, accepted, deps)
 
 
 def judge_all(form: Form) -> list[Judged]:
@@ -72,21 +88,52 @@ def judge(file: SentFile) -> Judged:
         return Refused(file.name, error)
 
 
-def photos_of(judged: Sequence[Judged]) -> list[Photo]:
-    return [file for file in judged if isinstance(file, Photo)]
+def take_in(
+    request: Request,
+    form: Form,
+    photos: Sequence[Photo],
+    deps: Dependencies,
+    *,
+    source: str,
+    take: Take,
+) -> Accepted:
+    """Drafts for the photos by `take`, once per Idempotency-Key."""
+    wish = Wish(
+        owner_id=request.owner_id,
+        skip_segmentation=form.flag("skipSegmentation"),
+        source=source,
+        traceparent=request.traceparent,
+    )
+    key = key_of(request)
+    if key is None:
+        return {draft.id: draft for draft in take(photos, wish, deps)}
+    mark = fingerprint(form, skip_segmentation=wish.skip_segmentation)
+    return once(
+        key, mark, request.owner_id, deps, lambda beside: take(photos, wish, deps, beside=beside)
+    )
 
 
-def _accepted(
-    request: Request, judged: Sequence[Judged], accepted: Sequence[Draft], deps: Dependencies
+def _answer(
+    request: Request, judged: Sequence[Judged], accepted: Accepted, deps: Dependencies
 ) -> Answer:
-    links, drafts = Links.at(deps.clock(), deps), iter(accepted)
-    items: list[AcceptedItem] = [
-        file.view() if isinstance(file, Refused) else present(next(drafts), links)
-        for file in judged
-    ]
-    ids = ",".join(draft.id for draft in accepted)
-    status_url = f"{request.base}/wardrobe/drafts/status?ids={ids}"
+    status_url = f"{request.base}/wardrobe/drafts/status?ids={','.join(accepted)}"
+    links = Links.at(deps.clock(), deps)
     view = AcceptedView(
-        drafts=items, status_url=status_url, retry_after_seconds=RETRY_AFTER_SECONDS
+        drafts=_items(judged, accepted, links),
+        status_url=status_url,
+        retry_after_seconds=RETRY_AFTER_SECONDS,
     )
     return answer(202, view, location=status_url, retry_after=RETRY_AFTER_SECONDS)
+
+
+def _items(judged: Sequence[Judged], accepted: Accepted, links: Links) -> list[AcceptedItem]:
+    """The verdicts in the order of the files; each photo is the next of the accepted ids."""
+    drafts = iter(accepted.items())
+    items: list[AcceptedItem] = []
+    for file in judged:
+        if isinstance(file, Refused):
+            items.append(file.view())
+        elif (pair := next(drafts, None)) is not None:
+            draft_id, draft = pair
+            items.append(present(draft, links) if draft else NotFoundView(id=draft_id))
+    return items

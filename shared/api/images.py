@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from shared.api.changing import own_draft
 from shared.api.exchange import Answer, Request
-from shared.api.reading import own_draft
 from shared.dependencies import Dependencies
 from shared.domain.errors import RequestError
 from shared.presenting import VARIANTS, Links, picture_named

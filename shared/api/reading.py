@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 import re
 
-from shared.api.exchange import Answer, Request, answer, invalid, not_found
-from shared.api.views import NotFoundView, StatusItem, StatusView
+from shared.api.changing import own_draft
+from shared.api.exchange import Answer, Request, answer, invalid
+from shared.api.limiting import limit_status_calls
+from shared.api.views import (
+    EventsView,
+    EventView,
+    NotFoundView,
+    PageView,
+    StatusItem,
+    StatusView,
+)
 from shared.dependencies import Dependencies
-from shared.domain.draft import Draft
+from shared.domain.draft import Draft, DraftStatus
 from shared.domain.errors import RequestError
 from shared.presenting import Links, present, retry_after
 
 MAX_IDS = 20
+MAX_PAGE = 100
+_ROW_KEY = re.compile(r"d~[0-9a-f]{12}~[0-9a-f-]{36}")
 _UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
-
-
-def own_draft(request: Request, deps: Dependencies) -> Draft:
-    """The caller's draft of this route. Raises RequestError (404)."""
-    draft = deps.store.find(request.owner_id, request.path.get("id", ""))
-    if draft is None:
-        raise not_found()
-    return draft
 
 
 def draft_answer(status: int, draft: Draft, deps: Dependencies) -> Answer:
@@ -41,11 +46,13 @@ def etag_of(draft: Draft) -> str:
 
 def get_draft(request: Request, deps: Dependencies) -> Answer:
     """200 with the draft."""
+    limit_status_calls(request, deps)
     return draft_answer(200, own_draft(request, deps), deps)
 
 
 def get_draft_status(request: Request, deps: Dependencies) -> Answer:
     """200 with the drafts of up to 20 ids, by as few reads as the ids allow."""
+    limit_status_calls(request, deps)
     ids = _ids(request.query.get("ids", ""))
     found = deps.store.find_many(request.owner_id, ids)
     now = deps.clock()
@@ -54,6 +61,62 @@ def get_draft_status(request: Request, deps: Dependencies) -> Answer:
         present(found[i], links) if i in found else NotFoundView(id=i) for i in ids
     ]
     return answer(200, StatusView(drafts=items, retry_after_seconds=wait), retry_after=wait)
+
+
+def list_drafts(request: Request, deps: Dependencies) -> Answer:
+    """200 with a page, newest first. A short page with a continuation is normal."""
+    statuses = _statuses(request.query.get("status", ""))
+    page = deps.store.page(
+        request.owner_id,
+        size=_page_size(request.query.get("pageSize", "")),
+        after=_row_key(request.query.get("continuation", "")),
+        wanted=lambda draft: draft.status in statuses,
+    )
+    links = Links.at(deps.clock(), deps)
+    token = base64.urlsafe_b64encode(page.after.encode()).decode() if page.after else None
+    drafts = [present(draft, links) for draft in page.drafts]
+    return answer(200, PageView(drafts=drafts, continuation=token))
+
+
+def list_draft_events(request: Request, deps: Dependencies) -> Answer:
+    """200 with what happened to the draft, oldest first."""
+    events = deps.store.events_of(own_draft(request, deps))
+    views = [
+        EventView(
+            seq=e.seq, type=e.type, at=e.at, generation=e.generation, attempt=e.attempt, data=e.data
+        )
+        for e in events
+    ]
+    return answer(200, EventsView(events=views))
+
+
+def _statuses(text: str) -> frozenset[DraftStatus]:
+    """Those asked for, all where none is. Raises RequestError (400)."""
+    names = [name.strip() for name in text.split(",")] if text else list(DraftStatus)
+    if not set(names) <= set(DraftStatus):
+        raise invalid("status", f"must be one of {', '.join(DraftStatus)}")
+    return frozenset(DraftStatus(name) for name in names)
+
+
+def _page_size(text: str) -> int:
+    if not text:
+        return 20
+    if not re.fullmatch("[0-9]{1,3}", text) or not 1 <= int(text) <= MAX_PAGE:
+        raise invalid("pageSize", f"must be a whole number from 1 to {MAX_PAGE}")
+    return int(text)
+
+
+def _row_key(token: str) -> str | None:
+    """A token holds a place in one's own list and nothing else. Raises RequestError (400)."""
+    if not token:
+        return None
+    try:
+        key = base64.b64decode(token.encode("ascii"), altchars=b"-_", validate=True).decode("ascii")
+    except (ValueError, binascii.Error):
+        key = ""
+    if not _ROW_KEY.fullmatch(key):
+        raise invalid("continuation", "must be the token of an earlier page")
+    return key
 
 
 def _ids(text: str) -> list[str]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from shared import telemetry
+from shared.api.changing import own_draft, settle
 from shared.api.exchange import Answer, Request
-from shared.api.reading import draft_answer, own_draft
+from shared.api.reading import draft_answer
 from shared.dependencies import Dependencies
 from shared.domain import lifecycle
 from shared.domain.draft import Draft, DraftStatus, Stage
 from shared.domain.errors import (
-    ConflictError,
     IngestError,
     RequestError,
     StorageUnavailableError,
@@ -19,19 +19,15 @@ from shared.domain.errors import (
 from shared.domain.events import EventType, event_of
 from shared.sending import message_for
 
-_RACES = 5
-
 
 def retry_draft(request: Request, deps: Dependencies) -> Answer:
     """202 from Failed. Raises RequestError (404, 409) or StorageUnavailableError (503)."""
-    for _ in range(_RACES):
+
+    def step() -> Draft:
         draft = own_draft(request, deps)
-        try:
-            retried = retry(draft, deps, trigger="user", traceparent=request.traceparent)
-        except ConflictError:
-            continue
-        return draft_answer(202, retried, deps)
-    raise StorageUnavailableError("The draft kept changing. Try again.", unknown=False)
+        return retry(draft, deps, trigger="user", traceparent=request.traceparent)
+
+    return draft_answer(202, settle(step), deps)
 
 
 def retry(draft: Draft, deps: Dependencies, *, trigger: str, traceparent: str) -> Draft:

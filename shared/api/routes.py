@@ -62,6 +62,14 @@ _PARAMETER = re.compile(r"\\\{([a-z]+)(:guid)?\\\}")
 _GUID = r"[{(]?[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}[)}]?"  # as the host takes them
 
 
+_ACCESS = {route.name: route.access for route in ROUTES}
+
+
+def access_to(name: str) -> Access:
+    """Who may call a function; what answers to everything else is for anyone."""
+    return _ACCESS.get(name, Access.ANYONE)
+
+
 def methods_at(path: str) -> tuple[str, ...]:
     """The methods that a path below the prefix answers to; none where there is no such route."""
     text = path.strip("/")

@@ -1,0 +1,77 @@
+"""Photos finished while the caller waits: the same work under the same lease, in this process.
+
+One at a time. The message goes out all the same: with a delay, as a net under the run here, or at
+once where the slot is taken; then the row is watched until another run has finished.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import timedelta
+from threading import Lock
+
+from shared.api.intake import Beside, Photo, Wish, accept
+from shared.dependencies import Dependencies
+from shared.domain.draft import Draft, DraftStatus
+from shared.domain.lifecycle import NO_DELAY
+
+NET = timedelta(seconds=120)
+PATIENCE = timedelta(seconds=60)
+_GLANCE_SECONDS = 0.5
+_SLOT = Lock()
+_log = logging.getLogger("fitting_room")
+
+type RunHere = Callable[[Draft, Dependencies], None]
+type Pause = Callable[[float], None]
+
+
+def accept_and_wait(
+    photos: Sequence[Photo],
+    wish: Wish,
+    deps: Dependencies,
+    *,
+    run: RunHere,
+    pause: Pause = time.sleep,
+    beside: Beside = lambda drafts: (),
+) -> list[Draft]:
+    """The drafts as they are when all are finished, or when the patience is over."""
+    free = _SLOT.acquire(blocking=False)
+    try:
+        start = deps.clock()
+        wished = replace(wish, delay=NET if free else NO_DELAY)
+        drafts = accept(photos, wished, deps, beside=beside)
+        if free:
+            _run_all(drafts, deps, run)
+            return _states(drafts, deps)
+    finally:
+        if free:
+            _SLOT.release()
+    while deps.clock() - start < PATIENCE and _unfinished(drafts):
+        pause(_GLANCE_SECONDS)
+        drafts = _states(drafts, deps)
+    return drafts
+
+
+def _run_all(drafts: Sequence[Draft], deps: Dependencies, run: RunHere) -> None:
+    """What fails here, or finds no time, is left to its message."""
+    start = deps.clock()
+    for draft in drafts:
+        if deps.clock() - start >= PATIENCE:
+            return
+        try:
+            run(draft, deps)
+        except Exception:  # noqa: BLE001  # the draft is accepted: its message brings the next run
+            _log.warning("run in the HTTP process failed", exc_info=True)
+
+
+def _states(drafts: Sequence[Draft], deps: Dependencies) -> list[Draft]:
+    """As they are now; one that was deleted meanwhile stays as it was last seen."""
+    found = deps.store.find_many(drafts[0].owner_id, [draft.id for draft in drafts])
+    return [found.get(draft.id, draft) for draft in drafts]
+
+
+def _unfinished(drafts: Sequence[Draft]) -> bool:
+    return any(draft.status is DraftStatus.PROCESSING for draft in drafts)
