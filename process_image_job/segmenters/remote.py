@@ -1,0 +1,129 @@
+"""Asks another service to cut the garment out, by the contract of POST `process-image`."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import requests
+
+from process_image_job.segmenters.own_alpha import MASK_SIDE
+from process_image_job.steps.decode import decode
+from process_image_job.steps.encode import webp
+from process_image_job.steps.scale import flattened, shrink
+from process_image_job.values import Photo, Pixels, Segmented
+from shared.domain import errors
+from shared.domain.errors import BadImageError, ProcessorUnavailableError
+from shared.domain.pictures import Segmentation
+from shared.image_probe import probe
+
+CONNECT_SECONDS = 3.05
+READ_SECONDS = 25.0
+TOTAL_SECONDS = 45.0  # an answer that drips in is no answer
+_MOST_BYTES = 20_000_000
+_QUALITY = 90
+_PLAUSIBLE = (0.01, 0.99)  # share of the picture a garment may cover
+_BY_STATUS: dict[int, type[BadImageError]] = {
+    400: errors.CorruptImageError,
+    413: errors.ImageTooLargeError,
+    415: errors.UnsupportedFormatError,
+    422: errors.CorruptImageError,
+}
+Headers = Mapping[str, str]
+_BY_CODE = {each.code: each for each in BadImageError.__subclasses__()}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RemoteSegmenter:
+    """A `Segmenter` behind HTTP. Raises ProcessorUnavailableError, or a BadImageError it names."""
+
+    url: str
+    key: str = ""
+    read_seconds: float = READ_SECONDS
+    total_seconds: float = TOTAL_SECONDS
+    clock: Callable[[], float] = time.monotonic
+
+    def __call__(self, photo: Photo) -> Segmented:
+        rgb, _ = shrink(flattened(photo.rgb, photo.alpha), None, MASK_SIDE)
+        answer, headers = self._ask(webp(rgb, None, quality=_QUALITY))
+        alpha = _checked_alpha(answer, rgb, headers)
+        return Segmented(alpha=alpha, confidence=_confidence(alpha, headers))
+
+    def _ask(self, body: bytes) -> tuple[bytes, Headers]:
+        headers = {"Content-Type": "image/webp", "Accept": "image/webp"}
+        if self.key:
+            headers["x-functions-key"] = self.key
+        try:
+            with requests.post(
+                self.url,
+                data=body,
+                headers=headers,
+                timeout=(CONNECT_SECONDS, self.read_seconds),
+                stream=True,
+                allow_redirects=False,  # the key must not follow to another address
+            ) as response:
+                answer = self._read(response)
+                _refuse_status(response, answer)
+                return answer, response.headers
+        except requests.RequestException as error:
+            raise ProcessorUnavailableError from error
+
+    def _read(self, response: requests.Response) -> bytes:
+        deadline = self.clock() + self.total_seconds
+        received = bytearray()
+        for piece in response.iter_content(65_536):
+            received += piece
+            if len(received) > _MOST_BYTES or self.clock() > deadline:
+                raise ProcessorUnavailableError
+        return bytes(received)
+
+
+def _refuse_status(response: requests.Response, answer: bytes) -> None:
+    """Tells a bad photo from a processor that is away or set up wrongly."""
+    if response.status_code == 200:
+        return
+    kind = _BY_STATUS.get(response.status_code)
+    if kind is None:
+        raise ProcessorUnavailableError
+    raise _BY_CODE.get(_problem_code(answer), kind)()
+
+
+def _problem_code(answer: bytes) -> str:
+    try:
+        problem = json.loads(answer)
+    except ValueError:
+        return ""
+    return str(problem.get("code", "")) if isinstance(problem, dict) else ""
+
+
+def _checked_alpha(answer: bytes, sent: Pixels, headers: Headers) -> Pixels:
+    """The alpha of an answer that is a WebP of the size that was sent."""
+    try:
+        if probe(answer, max_bytes=_MOST_BYTES).format != "WEBP":
+            raise ProcessorUnavailableError
+        picture = decode(answer)
+    except BadImageError as error:
+        raise ProcessorUnavailableError from error
+    if picture.rgb.shape != sent.shape:
+        raise ProcessorUnavailableError
+    if picture.alpha is None and not _doubtful(headers):
+        raise ProcessorUnavailableError
+    return np.full(sent.shape[:2], 255, np.uint8) if picture.alpha is None else picture.alpha
+
+
+def _confidence(alpha: Pixels, headers: Headers) -> float:
+    """What the processor says of itself, unless the mask is plainly none."""
+    least, most = _PLAUSIBLE
+    if _doubtful(headers) or not least <= float((alpha > 127).mean()) <= most:
+        return 0.0
+    try:
+        return min(1.0, max(0.0, float(headers.get("X-Confidence", "1"))))
+    except ValueError:
+        return 1.0
+
+
+def _doubtful(headers: Headers) -> bool:
+    return headers.get("X-Segmentation") == Segmentation.LOW_CONFIDENCE
