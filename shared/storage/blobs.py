@@ -8,7 +8,7 @@ from threading import Lock
 from urllib.parse import quote
 
 from azure.core import MatchConditions
-from azure.core.exceptions import ResourceNotFoundError
+from azure.core.exceptions import ResourceModifiedError, ResourceNotFoundError
 from azure.storage.blob import (
     BlobSasPermissions,
     BlobServiceClient,
@@ -93,6 +93,10 @@ class AzureBlobs:
             except ResourceNotFoundError as error:
                 _raise_unless_missing(error)
                 return None
+            except ResourceModifiedError:
+                if self._client.get_blob_client(name).exists():
+                    raise
+                return None  # the condition fails for a missing blob too
 
     def info(self, name: str) -> BlobInfo | None:
         with translate_storage_errors():

@@ -5,13 +5,14 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from azure.core.exceptions import ResourceNotFoundError
+from azure.core.exceptions import HttpResponseError
 from azure.storage.queue import QueueClient
 from azure.storage.queue import QueueMessage as SdkMessage
 
 from shared.ports import QueueMessage
 from shared.storage.translate import error_code, translate_storage_errors
 
+_NOT_OURS = frozenset({"MessageNotFound", "PopReceiptMismatch"})
 _NEVER = -1  # seconds: the message does not expire
 
 
@@ -44,23 +45,24 @@ class AzureQueue:
         with translate_storage_errors():
             try:
                 self._client.delete_message(message.id, message.receipt)
-            except ResourceNotFoundError as error:
-                _gone(error)
+            except HttpResponseError as error:
+                _lost(error)
 
     def release(self, message: QueueMessage) -> None:
         with translate_storage_errors():
             try:
                 self._client.update_message(message.id, message.receipt, visibility_timeout=0)
-            except ResourceNotFoundError as error:
-                _gone(error)
+            except HttpResponseError as error:
+                _lost(error)
 
     def depth(self) -> int:
         with translate_storage_errors():
             return int(self._client.get_queue_properties().approximate_message_count or 0)
 
 
-def _gone(error: ResourceNotFoundError) -> None:
-    if error_code(error) == "QueueNotFound":
+def _lost(error: HttpResponseError) -> None:
+    """The message is gone, or was received by somebody else meanwhile; all else is an error."""
+    if error_code(error) not in _NOT_OURS:
         raise error
 
 

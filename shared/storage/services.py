@@ -28,6 +28,8 @@ _TRANSPORT: dict[str, Any] = {
     "retry_connect": 1,
     "retry_read": 0,
     "retry_status": 0,
+    "initial_backoff": 1,  # seconds; 15 for blobs and queues unless said
+    "random_jitter_range": 1,
     "connection_timeout": 5,
     "read_timeout": 20,
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -18,6 +19,7 @@ from shared.domain.errors import AlreadyExistsError, ConflictError, StorageUnava
 _NOT_SET_UP = frozenset({"TableNotFound", "ContainerNotFound", "QueueNotFound"})
 _EXISTS = frozenset({"EntityAlreadyExists", "BlobAlreadyExists"})
 _LOST_RACE = frozenset({404, 412})
+_TABLE_CODE = re.compile(r'"odata\.error":\s*\{"code":\s*"(\w+)"')
 
 
 @contextmanager
@@ -34,8 +36,12 @@ def translate_storage_errors() -> Iterator[None]:
 
 
 def error_code(error: HttpResponseError) -> str:
+    """The service's word for what is wrong; some table calls leave it in the body."""
     code = getattr(error, "error_code", None)
-    return str(getattr(code, "value", code) or "")
+    if code:
+        return str(getattr(code, "value", code))
+    found = _TABLE_CODE.search(str(error))
+    return found[1] if found else ""
 
 
 def _translated(error: HttpResponseError) -> ConflictError | StorageUnavailableError:
