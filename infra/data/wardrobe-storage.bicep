@@ -71,7 +71,7 @@ resource blobs 'Microsoft.Storage/storageAccounts/blobServices@2025-06-01' = {
         {
           allowedOrigins: allowedOrigins
           allowedMethods: ['PUT', 'GET', 'HEAD', 'OPTIONS']
-          allowedHeaders: ['content-type', 'if-none-match', 'x-ms-blob-type', 'x-ms-version', 'x-ms-client-request-id']
+          allowedHeaders: ['content-type', 'x-ms-blob-type', 'x-ms-version', 'x-ms-client-request-id']
           exposedHeaders: ['etag', 'x-ms-request-id']
           maxAgeInSeconds: 3600
         }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import http.client
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -13,6 +14,8 @@ from tests.infra.bicep_tree import body_of, properties, read_bicep
 from tests.infra.bicep_values import Computed, Value, expect_object, value_of
 
 STORAGE = "infra/data/wardrobe-storage.bicep"
+UPLOADS = "shared/api/uploads.py"
+BLOB_TYPE = "x-ms-blob-type"  # storage refuses a new blob without it
 
 
 def bicep_rules(root: Path, origins: list[str]) -> list[CorsRule]:
@@ -26,6 +29,16 @@ def bicep_rules(root: Path, origins: list[str]) -> list[CorsRule]:
     if not isinstance(rules, list):
         raise TypeError(f"no list of rules: {rules!r}")
     return [_rule(expect_object(rule, "rule"), origins) for rule in rules]
+
+
+def upload_headers(root: Path) -> list[str]:
+    """The headers that the answer of `POST uploads` tells a client to send, lower-cased."""
+    for node in ast.walk(ast.parse((root / UPLOADS).read_text())):
+        if isinstance(node, ast.Dict):
+            names = [key.value for key in node.keys if isinstance(key, ast.Constant)]
+            if BLOB_TYPE in names:
+                return [str(name).lower() for name in names]
+    raise ValueError(f"{UPLOADS} tells nobody to send {BLOB_TYPE}")
 
 
 def apply_rules(azurite: Azurite, rules: list[CorsRule]) -> None:
