@@ -4,7 +4,7 @@ runbook heading."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -67,6 +67,11 @@ def duration(written: str) -> timedelta:
         raise ValueError(f"not a duration: {written!r}")
     days, hours, minutes = (int(part or 0) for part in match.groups())
     return timedelta(days=days, hours=hours, minutes=minutes)
+
+
+def with_limits(query: str, limits: Mapping[str, int]) -> str:
+    """The query with other limits, as alerts.bicep puts them in."""
+    return LIMIT_LINE.sub(lambda m: f"let {m[1]} = {limits.get(m[1], m[2])};", query)
 
 
 def _rule(file: BicepFile, node: Node) -> AlarmRule:

@@ -73,14 +73,18 @@ def line_faults(told: dict[str, Any], events: dict[str, ListedEvent]) -> Iterato
             yield f"{listed.name}.{field} is {value!r}, not of type {listed.fields[field]}"
 
 
-def ringing(lines: list[Told]) -> dict[str, list[tuple[Any, ...]]]:
+def ringing(
+    lines: list[Told], limits: dict[str, int] | None = None
+) -> dict[str, list[tuple[Any, ...]]]:
     """Alarm name to the rows that its query answers, for those that ring at the time of the newest
     line."""
     newest = max(line.at for line in lines)
     rows = [Row("AppTraces", newest - line.at, {"Message": line.message}) for line in lines]
     workspace = Workspace()
     try:
-        answers = {rule.name: workspace.answer(ROOT, rule, rows) for rule in alarm_rules(ROOT)}
+        answers = {
+            rule.name: workspace.answer(ROOT, rule, rows, limits) for rule in alarm_rules(ROOT)
+        }
     finally:
         workspace.close()
     return {name: answer for name, answer in answers.items() if answer}
@@ -95,13 +99,18 @@ def main() -> int:
     """Read one log and say what rings."""
     parser = argparse.ArgumentParser(description="Run the alarms over a local host's log.")
     parser.add_argument("log", type=Path)
-    lines = read_log(parser.parse_args().log)
+    parser.add_argument(
+        "--limit", action="append", default=[], metavar="NAME=NUMBER", help="as in alertLimits"
+    )
+    given = parser.parse_args()
+    lines = read_log(given.log)
+    limits = {name: int(number) for name, _, number in (one.partition("=") for one in given.limit)}
     events = listed_events(ROOT)
     ours = [told for line in lines if (told := facts(line.message))]
     faults = sorted({fault for told in ours for fault in line_faults(told, events)})
     counts = Counter(told["event"] for told in ours)
     print(f"{len(ours)} lines:", ", ".join(f"{n} {name}" for name, n in counts.most_common()))
-    for name, answer in ringing(lines).items():
+    for name, answer in ringing(lines, limits).items():
         print(f"RINGS {name}")
         for row in answer:
             print("   ", *row)

@@ -11,7 +11,7 @@ from typing import Any
 
 import duckdb_kql
 
-from tests.infra.alarm_rules import AlarmRule
+from tests.infra.alarm_rules import AlarmRule, with_limits
 from tests.infra.kql_queries import TABLES
 from tests.infra.telemetry_contract import ListedEvent
 
@@ -71,16 +71,20 @@ class Workspace:
     def close(self) -> None:
         self._database.close()
 
-    def answer(self, root: Path, rule: AlarmRule, rows: list[Row]) -> list[tuple[Any, ...]]:
-        """What the rule's query answers over these rows; the alarm rings exactly when that is not
-        empty."""
+    def answer(
+        self, root: Path, rule: AlarmRule, rows: list[Row], limits: dict[str, int] | None = None
+    ) -> list[tuple[Any, ...]]:
+        """What the rule's query answers over these rows: the alarm rings when that is not empty.
+
+        `limits` take the place of the query's own, as the parameter `alertLimits` does.
+        """
         for table in self._tables:
             self._database.execute(f"delete from {table}")
             seen = [row for row in rows if row.table == table and row.age <= rule.look_back]
             if seen:
                 self._insert(table, seen)
         query = (root / "infra/monitoring" / rule.query_file).read_text()
-        return list(duckdb_kql.kql(self._database, query).fetchall())
+        return list(duckdb_kql.kql(self._database, with_limits(query, limits or {})).fetchall())
 
     def _insert(self, table: str, rows: list[Row]) -> None:
         now = datetime.now(UTC).replace(tzinfo=None)

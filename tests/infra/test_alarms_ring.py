@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.infra import cases_of_drafts, cases_of_housekeeping, cases_of_queues
-from tests.infra.alarm_case import ROOT, Case
+from tests.infra.alarm_case import JOBS, ROOT, Case, depth
 from tests.infra.alarm_rules import alarm_rules
 from tests.infra.kql_rows import Workspace
 
@@ -28,6 +28,14 @@ def test_alarm(case: Case, workspace: Workspace) -> None:
     """An alarm's query answers rows exactly in the situations that somebody should look at."""
     answer = workspace.answer(ROOT, RULES[case.rule], case.rows)
     assert bool(answer) == case.rings, answer
+
+
+def test_alarm_with_another_limit(workspace: Workspace) -> None:
+    """A limit of the deployment takes the place of the query's own."""
+    rows = [depth(JOBS, 60, minutes) for minutes in (2, 7, 12)]
+    backlog = RULES["backlog"]
+    assert not workspace.answer(ROOT, backlog, rows)
+    assert workspace.answer(ROOT, backlog, rows, {"deepMessages": 50})
 
 
 @pytest.mark.parametrize("rule", RULES)
