@@ -77,6 +77,7 @@ class Host:
             console=console,
         )
         stack.push_async_callback(pool.stop)
+        invoker = Invoker(pool, console, options.function_timeout)
         described = await pool.start(worker_count(found.environ))
         if not described:
             raise HostError(f"No function is loaded: '{folder}' has none.")
@@ -85,7 +86,7 @@ class Host:
             console.log("Host.Startup", ERROR, line)
         return App(
             functions=functions,
-            invoker=Invoker(pool, console, options.function_timeout),
+            invoker=invoker,
             options=options,
             settings=found,
             console=console,

@@ -1,9 +1,11 @@
 """The worker processes: started, spoken to, and started again whatever ends them."""
 
 import asyncio
+import os
 import socket
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -56,20 +58,23 @@ class Worker:
     async def start(self, app: Path, environ: Mapping[str, str]) -> list[dict[str, Any]]:
         """What functions the app has. Raises WorkerStartError; no process is left then."""
         ours, theirs = socket.socketpair()
-        self._process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "devhost.worker", str(theirs.fileno()), str(app)),
-            cwd=ROOT,
-            env=dict(environ),
-            pass_fds=(theirs.fileno(),),
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            start_new_session=True,  # Ctrl-C in a terminal is for the host alone
-        )
-        theirs.close()
+        # Not asyncio's own pipes: with them a process counts as running while any child of it
+        # still has its output open.
+        output, its_output = os.pipe()
+        with theirs, open(its_output, "wb") as printed:
+            self._process = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-m", "devhost.worker", str(theirs.fileno()), str(app)),
+                cwd=ROOT,
+                env=dict(environ),
+                pass_fds=(theirs.fileno(),),
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=printed,
+                stderr=printed,
+                start_new_session=True,  # Ctrl-C in a terminal is for the host alone
+            )
         reader, self._writer = await asyncio.open_connection(sock=ours, limit=channel.BUFFER)
         self._indexed = asyncio.get_running_loop().create_future()
-        self.ended = asyncio.create_task(self._watch(reader))
+        self.ended = asyncio.create_task(self._watch(reader, output))
         try:
             return await asyncio.wait_for(self._indexed, START_TIMEOUT)
         except TimeoutError as error:
@@ -107,14 +112,11 @@ class Worker:
             self._process.kill()
         await asyncio.wait({self.ended})
 
-    async def _watch(self, reader: asyncio.StreamReader) -> None:
+    async def _watch(self, reader: asyncio.StreamReader, output: int) -> None:
         """Until the process has ended; then fail what it had not answered."""
-        assert self._process.stdout is not None
-        assert self._process.stderr is not None
         readers = [
             asyncio.create_task(self._receive(reader)),
-            asyncio.create_task(self._print(self._process.stdout)),
-            asyncio.create_task(self._print(self._process.stderr)),
+            asyncio.create_task(self._print(output)),
         ]
         await self._process.wait()
         _, late = await asyncio.wait(readers, timeout=DRAIN_TIMEOUT)
@@ -163,12 +165,18 @@ class Worker:
             text = f"Result: Failure\nException: {message}\nStack: {stack}"
             answer.set_exception(FunctionFailedError(text))
 
-    async def _print(self, stream: asyncio.StreamReader) -> None:
-        rest = b""
-        while chunk := await stream.read(65536):
-            *lines, rest = (rest + chunk).split(b"\n")
-            for line in lines:
-                self._console.log(PRINTED, INFORMATION, line.decode(errors="replace"))
+    async def _print(self, output: int) -> None:
+        """What the process prints, line by line."""
+        stream, rest = asyncio.StreamReader(), b""
+        protocol = asyncio.StreamReaderProtocol(stream)
+        pipe, _ = await asyncio.get_running_loop().connect_read_pipe(
+            lambda: protocol, os.fdopen(output, "rb")
+        )
+        with closing(pipe):
+            while chunk := await stream.read(65536):
+                *lines, rest = (rest + chunk).split(b"\n")
+                for line in lines:
+                    self._console.log(PRINTED, INFORMATION, line.decode(errors="replace"))
         if rest:
             self._console.log(PRINTED, INFORMATION, rest.decode(errors="replace"))
 

@@ -1,0 +1,140 @@
+"""Timer functions on a running host."""
+
+import json
+import re
+import uuid
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from azure.storage.blob import BlobServiceClient, ContainerClient
+
+from devhost.azurite import Azurite
+from tests.host.running_host import RunningHost
+
+APP = Path(__file__).parent / "apps" / "clock"
+HOST_ID = f"clock-{uuid.uuid4().hex[:12]}"
+
+
+def blob_name(function: str) -> str:
+    """Where the status of a timer is."""
+    return f"timers/{HOST_ID}/Host.Functions.{function}/status"
+
+
+@pytest.fixture(scope="module")
+def container(azurite: Azurite) -> Iterator[ContainerClient]:
+    """The host's container, in which one timer was due an hour ago."""
+    with BlobServiceClient.from_connection_string(azurite.connection_string) as service:
+        container = service.get_container_client("azure-webjobs-hosts")
+        container.create_container()
+        now = datetime.now(UTC)
+        three = now.replace(hour=3, minute=0, second=0, microsecond=0)
+        due = three if three < now else three - timedelta(days=1)
+        status = {
+            "Last": (due - timedelta(days=1)).isoformat(),
+            "Next": due.isoformat(),
+            "LastUpdated": (due - timedelta(days=1)).isoformat(),
+        }
+        container.upload_blob(blob_name("missed"), json.dumps(status))
+        yield container
+        container.delete_container()
+
+
+@pytest.fixture(scope="module")
+def host(
+    start_host: Callable[..., Any], azurite: Azurite, container: ContainerClient
+) -> Iterator[RunningHost]:
+    """One host for all tests of this file, in UTC."""
+    env = {"AzureFunctionsWebHost__hostid": HOST_ID, "TZ": "UTC"}
+    with start_host(APP, storage=azurite.connection_string, env=env) as running:
+        yield running
+
+
+def said(host: RunningHost, function: str, count: int = 1) -> list[dict[str, Any]]:
+    """What a function said, once it is so much."""
+
+    def lines() -> list[dict[str, Any]]:
+        facts = [json.loads(text) for text in host.messages if text.startswith("{")]
+        found = [fact for fact in facts if fact["function"] == function]
+        return found if len(found) >= count else []
+
+    return host.wait_until(lines)
+
+
+def test_timer_never_overlaps_and_catches_up_once(host: RunningHost) -> None:
+    """A run that takes 1.4 s of every second is followed by one, not by all that were missed."""
+    begins = [fact["at"] for fact in said(host, "begin", 3)]
+    ends = [fact["at"] for fact in said(host, "end", 3)]
+    assert all(end <= begin for end, begin in zip(ends, begins[1:], strict=False))
+    assert all(later - earlier >= 1.4 for earlier, later in pairwise(begins))
+
+
+def test_timer_of_every_second_has_no_status(host: RunningHost) -> None:
+    """It is not monitored."""
+    fact = said(host, "begin")[0]
+    assert (fact["status"], fact["schedule"], fact["pastDue"]) == (
+        {},
+        {"AdjustForDST": True},
+        False,
+    )
+
+
+def test_timer_that_runs_on_startup_ran(host: RunningHost, container: ContainerClient) -> None:
+    """Its status is stored afterwards, with tonight as its next time."""
+    fact = said(host, "eager")[0]
+    assert fact["pastDue"] is False
+    assert fact["status"]["Last"].startswith("0001-01-01T00:00:00")
+
+    def stored() -> dict[str, str]:
+        content = json.loads(container.download_blob(blob_name("eager")).readall())
+        return content if not content["Last"].startswith("0001") else {}
+
+    status = host.wait_until(stored)
+    assert re.search(r"T03:00:00\+00:00$", status["Next"])
+    assert status["Last"] == status["LastUpdated"]
+
+
+def test_timer_that_was_missed_runs_once_as_past_due(host: RunningHost) -> None:
+    """It is told, and so is the log."""
+    facts = said(host, "missed")
+    assert [fact["pastDue"] for fact in facts] == [True]
+    host.wait_for_line("UnscheduledInvocationReason: IsPastDue, OriginalSchedule: .*T03:00:00")
+
+
+def test_timer_that_fails_goes_on(host: RunningHost) -> None:
+    """At its next time, without a retry between."""
+    times = [fact["at"] for fact in said(host, "failing", 3)]
+    assert all(later - earlier > 1.5 for earlier, later in pairwise(times))
+
+
+def test_timer_that_is_disabled_does_not_run(host: RunningHost) -> None:
+    """Another timer of its schedule ran meanwhile."""
+    said(host, "begin", 2)
+    assert "Function stopped is disabled." in host.lines
+    assert not any('"stopped"' in line for line in host.lines)
+
+
+def test_timer_with_an_unreadable_schedule_is_in_error(host: RunningHost) -> None:
+    """Alone."""
+    text = "The schedule expression 'every day' was not recognized as a valid cron expression"
+    assert host.wait_for_line(f"The 'unreadable' function is in error: {text}")
+
+
+def test_timer_run_by_the_admin_has_the_stored_status(host: RunningHost) -> None:
+    """Not past due, and the schedule is left alone."""
+    said(host, "missed")
+    assert httpx.post(f"{host.origin}/admin/functions/missed", json={}).status_code == 202
+    fact = said(host, "missed", 2)[1]
+    assert fact["pastDue"] is False
+    assert "T03:00:00" in fact["status"]["Next"]
+
+
+def test_timer_run_is_in_the_log(host: RunningHost) -> None:
+    """With the time at which it fired."""
+    host.wait_for_line(
+        r"Executing 'Functions\.slow_second' \(Reason='Timer fired at \d{4}-\d\d-\d\dT\S+\+00:00'"
+    )
