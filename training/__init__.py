@@ -1,0 +1,1 @@
+"""Trains the garment network from photos. Never deployed; `python -m training` runs every stage."""
