@@ -16,10 +16,11 @@ from devhost.bindingdata import Message
 from devhost.console import ERROR
 from devhost.functions import Function
 from devhost.invoker import Call
-from devhost.queues import queue_call
+from devhost.queue_messages import queue_call
 from devhost.schedule import parse_schedule
-from devhost.supervisor import FunctionFailedError
-from devhost.timers import StatusStore, timer_call
+from devhost.timer_status import StatusStore
+from devhost.timers import timer_call
+from devhost.worker_process import FunctionFailedError
 
 REASON = "This function was programmatically called via the host APIs."
 VERSION = "4.devhost"

@@ -8,7 +8,7 @@ from typing import Any
 from aiohttp import web
 from multidict import CIMultiDict
 
-from devhost.supervisor import Data
+from devhost.worker_process import Data
 
 SAME_SITE = {1: "lax", 2: "strict", 3: "none"}
 # The server decides these from the body.

@@ -20,10 +20,13 @@ from devhost.errors import HostError
 from devhost.functions import Function, catalogue
 from devhost.http import Front, listing
 from devhost.invoker import Call, Invoker
-from devhost.queues import QueueListener, QueueProcessor, Watchers, poison_name, queue_call
+from devhost.queue_messages import QueueProcessor, Watchers, poison_name, queue_call
+from devhost.queues import QueueListener
 from devhost.settings import Settings
-from devhost.supervisor import Data, WorkerPool, worker_count
-from devhost.timers import CONTAINER, StatusStore, TimerListener, host_id
+from devhost.supervisor import WorkerPool, worker_count
+from devhost.timer_status import CONTAINER, StatusStore, host_id
+from devhost.timers import TimerListener
+from devhost.worker_process import Data
 
 ADDRESS = "127.0.0.1"
 # How long running functions may take to end when the host stops.

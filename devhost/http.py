@@ -13,7 +13,7 @@ from devhost.app import App
 from devhost.functions import Catalogue, Function
 from devhost.invoker import Call
 from devhost.routing import decode_path
-from devhost.supervisor import Data, FunctionFailedError
+from devhost.worker_process import Data, FunctionFailedError
 
 BODY_LIMIT = 100 * 1024 * 1024
 # What ASP.NET leaves as it is when it writes a path.

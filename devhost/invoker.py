@@ -12,8 +12,9 @@ from datetime import timedelta
 from devhost.console import ERROR, PRINTED, WARNING, Console
 from devhost.functions import Function
 from devhost.hostjson import INFORMATION
-from devhost.supervisor import Data, FunctionFailedError, Invocation, WorkerPool
+from devhost.supervisor import WorkerPool
 from devhost.timespan import format_timespan
+from devhost.worker_process import Data, FunctionFailedError, Invocation
 
 # How long a run over its time may still end by itself before its worker is ended.
 GRACE = 2.0

@@ -20,8 +20,9 @@ from devhost.connections import StorageConnection
 from devhost.console import Console
 from devhost.errors import HostError
 from devhost.hostjson import QueueOptions
-from devhost.queues import QueueListener, QueueProcessor, Watchers, poison_name
-from devhost.supervisor import FunctionFailedError
+from devhost.queue_messages import QueueProcessor, Watchers, poison_name
+from devhost.queues import QueueListener
+from devhost.worker_process import FunctionFailedError
 
 OPTIONS = QueueOptions(
     batch_size=4,

@@ -47,6 +47,12 @@ STORAGE = {
     "DRAFTS": "UseDevelopmentStorage=true",
     "JOBS": "jobs",
 }
+# An account that is never asked: the host gives up before.
+ELSEWHERE = {
+    "AzureWebJobsStorage": "AccountName=elsewhere",
+    "DRAFTS": "AccountName=elsewhere",
+    "JOBS": "jobs",
+}
 
 
 def write_app(
@@ -142,7 +148,7 @@ def test_start_with_a_bad_host_json_is_refused(
 
 def test_start_with_an_unresolved_name_is_refused(tmp_path: Path) -> None:
     """The message names the function and the setting."""
-    values = {name: value for name, value in STORAGE.items() if name != "JOBS"}
+    values = {name: value for name, value in ELSEWHERE.items() if name != "JOBS"}
     code, output = refused(write_app(tmp_path, QUEUE_APP, values=values))
     assert code == 1
     assert "The 'job' function is in error: '%JOBS%' does not resolve to a value." in output
@@ -151,7 +157,7 @@ def test_start_with_an_unresolved_name_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("missing", ["AzureWebJobsStorage", "DRAFTS"])
 def test_start_without_a_storage_setting_is_refused(tmp_path: Path, missing: str) -> None:
     """A queue needs the host's account and its own."""
-    values = {name: value for name, value in STORAGE.items() if name != missing}
+    values = {name: value for name, value in ELSEWHERE.items() if name != missing}
     code, output = refused(write_app(tmp_path, QUEUE_APP, values=values))
     assert code == 1
     assert "Storage account connection string 'AzureWebJobs" in output

@@ -22,8 +22,9 @@ from devhost.console import Console
 from devhost.functions import Function
 from devhost.invoker import Call
 from devhost.schedule import parse_schedule
-from devhost.supervisor import FunctionFailedError
-from devhost.timers import Status, StatusStore, TimerListener, check, host_id
+from devhost.timer_status import Status, StatusStore, check, host_id
+from devhost.timers import TimerListener
+from devhost.worker_process import FunctionFailedError
 
 NOW = datetime(2026, 8, 1, 10, 2, tzinfo=UTC)
 EVERY_FIVE = "0 */5 * * * *"

@@ -88,10 +88,11 @@ def test_worker_that_ends_fails_everything_that_runs_in_it(host: RunningHost) ->
     worker_of(host)
     start = len(host.lines)
     with ThreadPoolExecutor(1) as caller:
-        neighbour = caller.submit(get, host, "hold/2")
-        host.wait_for_line("holding 2", after=start)
+        neighbour = caller.submit(get, host, "hold/60")
+        host.wait_for_line("holding 60", after=start)
         assert get(host, "end/exit").status_code == 500
         assert neighbour.result().status_code == 500
+    host.wait_for_line(r"Functions\.hold\. python exited with code 7", after=start)
 
 
 def test_worker_that_ends_again_and_again_is_always_replaced(host: RunningHost) -> None:
@@ -126,7 +127,7 @@ def test_run_over_its_time_fails_and_its_worker_is_replaced(host: RunningHost) -
         answer = late.result()
     assert (answer.status_code, answer.content) == (500, b"")
     run = host.wait_for_line(
-        r"Timeout value of 00:00:03 exceeded by function 'Functions\.hold' \(Id: '(\S+)'\)\. "
+        r"Timeout value of 00:00:02 exceeded by function 'Functions\.hold' \(Id: '(\S+)'\)\. "
         r"Initiating cancellation\.",
         after=start,
     )[1]
@@ -135,7 +136,7 @@ def test_run_over_its_time_fails_and_its_worker_is_replaced(host: RunningHost) -
         after=start,
     )
     host.wait_for_line(
-        r"Timeout value of 00:00:03 was exceeded by function: Functions\.hold", after=start
+        r"Timeout value of 00:00:02 was exceeded by function: Functions\.hold", after=start
     )
     assert worker_of(host) != before
 
@@ -143,7 +144,7 @@ def test_run_over_its_time_fails_and_its_worker_is_replaced(host: RunningHost) -
 def test_run_that_ends_soon_after_its_time_fails_but_keeps_its_worker(host: RunningHost) -> None:
     """There is a short grace before a process is ended."""
     before = worker_of(host)
-    assert get(host, "hold/4").status_code == 500
+    assert get(host, "hold/3").status_code == 500
     assert worker_of(host) == before
 
 
