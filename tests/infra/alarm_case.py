@@ -29,6 +29,16 @@ class Case:
     rows: list[Row]
 
 
+def rings(rule: str, situation: str, rows: list[Row]) -> Case:
+    """The rule must ring."""
+    return Case(rule=rule, situation=situation, rings=True, rows=rows)
+
+
+def silent(rule: str, situation: str, rows: list[Row]) -> Case:
+    """The rule must stay silent."""
+    return Case(rule=rule, situation=situation, rings=False, rows=rows)
+
+
 def ready(count: int, minutes: float, **fields: Any) -> list[Row]:
     """Drafts that got ready after three seconds."""
     given = {"reason": "initial", "totalMs": 3000, **fields}

@@ -2,97 +2,57 @@
 
 from __future__ import annotations
 
-from tests.infra.alarm_case import EVENTS, HOUR, JOBS, Case, began, deletion, depth, night
+from tests.infra.alarm_case import EVENTS, HOUR, JOBS, began, deletion, depth, night, rings, silent
 from tests.infra.kql_rows import line
 
 CASES = [
-    Case(
-        rule="cleanup-lag",
-        situation="last success 26 hours ago",
-        rings=True,
-        rows=[night(26 * HOUR), night(60, "failed"), depth(JOBS, 0, 27 * HOUR)],
+    rings(
+        "cleanup-lag",
+        "last success 26 hours ago",
+        [night(26 * HOUR), night(60, "failed"), depth(JOBS, 0, 27 * HOUR)],
     ),
-    Case(
-        rule="cleanup-lag",
-        situation="never, though the app lives long",
-        rings=True,
-        rows=[depth(JOBS, 0, 26 * HOUR), depth(JOBS, 0, 5)],
+    rings(
+        "cleanup-lag",
+        "never, though the app lives long",
+        [depth(JOBS, 0, 26 * HOUR), depth(JOBS, 0, 5)],
     ),
-    Case(
-        rule="cleanup-lag",
-        situation="a partial run left work over",
-        rings=True,
-        rows=[night(30 * HOUR), night(60, "partial", remaining=4)],
+    rings(
+        "cleanup-lag",
+        "a partial run left work over",
+        [night(30 * HOUR), night(60, "partial", remaining=4)],
     ),
-    Case(
-        rule="cleanup-lag",
-        situation="only the repair succeeded",
-        rings=True,
-        rows=[depth(JOBS, 0, 26 * HOUR), night(5, job="repair_unattended_drafts")],
+    rings(
+        "cleanup-lag",
+        "only the repair succeeded",
+        [depth(JOBS, 0, 26 * HOUR), night(5, job="repair_unattended_drafts")],
     ),
-    Case(
-        rule="cleanup-lag",
-        situation="last success 24 hours ago",
-        rings=False,
-        rows=[night(24 * HOUR), depth(JOBS, 0, 47 * HOUR)],
+    silent(
+        "cleanup-lag", "last success 24 hours ago", [night(24 * HOUR), depth(JOBS, 0, 47 * HOUR)]
     ),
-    Case(
-        rule="cleanup-lag",
-        situation="a partial run that finished",
-        rings=False,
-        rows=[night(30 * HOUR), night(60, "partial", remaining=0)],
+    silent(
+        "cleanup-lag",
+        "a partial run that finished",
+        [night(30 * HOUR), night(60, "partial", remaining=0)],
     ),
-    Case(
-        rule="cleanup-lag",
-        situation="a new app's first day",
-        rings=False,
-        rows=[depth(JOBS, 0, 10 * HOUR)],
+    silent("cleanup-lag", "a new app's first day", [depth(JOBS, 0, 10 * HOUR)]),
+    rings("cron-drift", "six minutes late", [began(360)]),
+    rings("cron-drift", "six minutes early", [began(-360)]),
+    rings("cron-drift", "the host says it is late", [began(10, past_due=True)]),
+    rings("cron-drift", "late by the host's word, plan unknown", [began(None, past_due=True)]),
+    silent("cron-drift", "ten seconds late", [began(10)]),
+    silent("cron-drift", "plan unknown", [began(None)]),
+    silent("cron-drift", "an operator's run", [began(9000, trigger="operator")]),
+    rings(
+        "blob-delete-failed",
+        "our word",
+        [line(EVENTS, "blob_delete_failed", errorCode="LeaseIdMissing")],
     ),
-    Case(rule="cron-drift", situation="six minutes late", rings=True, rows=[began(360)]),
-    Case(rule="cron-drift", situation="six minutes early", rings=True, rows=[began(-360)]),
-    Case(
-        rule="cron-drift",
-        situation="the host says it is late",
-        rings=True,
-        rows=[began(10, past_due=True)],
-    ),
-    Case(
-        rule="cron-drift",
-        situation="late by the host's word, plan unknown",
-        rings=True,
-        rows=[began(None, past_due=True)],
-    ),
-    Case(rule="cron-drift", situation="ten seconds late", rings=False, rows=[began(10)]),
-    Case(rule="cron-drift", situation="plan unknown", rings=False, rows=[began(None)]),
-    Case(
-        rule="cron-drift",
-        situation="an operator's run",
-        rings=False,
-        rows=[began(9000, trigger="operator")],
-    ),
-    Case(
-        rule="blob-delete-failed",
-        situation="our word",
-        rings=True,
-        rows=[line(EVENTS, "blob_delete_failed", errorCode="LeaseIdMissing")],
-    ),
-    Case(
-        rule="blob-delete-failed",
-        situation="the service's word",
-        rings=True,
-        rows=[deletion("412", "LeaseIdMissing")],
-    ),
-    Case(
-        rule="blob-delete-failed",
-        situation="gone already",
-        rings=False,
-        rows=[deletion("404", "BlobNotFound")],
-    ),
-    Case(
-        rule="blob-delete-failed",
-        situation="deletions that went well",
-        rings=False,
-        rows=[
+    rings("blob-delete-failed", "the service's word", [deletion("412", "LeaseIdMissing")]),
+    silent("blob-delete-failed", "gone already", [deletion("404", "BlobNotFound")]),
+    silent(
+        "blob-delete-failed",
+        "deletions that went well",
+        [
             deletion("202", "Success"),
             deletion("409", "ContainerBeingDeleted", "DeleteContainer"),
         ],
