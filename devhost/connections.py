@@ -11,7 +11,12 @@ from azure.storage.queue.aio import QueueClient
 from devhost.settings import Settings
 
 # The SDK's own defaults wait 15 s and more between tries, too long for a queue's poll.
-RETRY: dict[str, Any] = {"initial_backoff": 1, "increment_base": 1, "retry_total": 2}
+RETRY: dict[str, Any] = {
+    "initial_backoff": 1,
+    "increment_base": 1,
+    "random_jitter_range": 0,
+    "retry_total": 2,
+}
 
 
 class NoStorageError(Exception):

@@ -176,7 +176,10 @@ async def _first_of(stop: asyncio.Event, polls: list[asyncio.Task[None]]) -> Non
     done, _ = await asyncio.wait({waiting, *polls}, return_when=asyncio.FIRST_COMPLETED)
     waiting.cancel()
     for task in done - {waiting}:
-        task.result()
+        try:
+            task.result()
+        except (AzureError, ValueError, KeyError) as error:
+            raise HostError(f"A listener failed. Host is shutting down. {error!r}") from error
 
 
 async def _reach(name: str, container: ContainerClient) -> None:

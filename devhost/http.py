@@ -10,6 +10,7 @@ from multidict import CIMultiDict
 from devhost.admin import Admin
 from devhost.answers import http_answer
 from devhost.app import App
+from devhost.errors import HostError
 from devhost.functions import Catalogue, Function
 from devhost.invoker import Call
 from devhost.routing import decode_path
@@ -26,8 +27,10 @@ class Front:
 
     def __init__(self, app: App) -> None:
         self._app = app
-        limit = app.settings.get("FUNCTIONS_REQUEST_BODY_SIZE_LIMIT")
-        self._body_limit = int(limit) if limit else BODY_LIMIT
+        limit = app.settings.get("FUNCTIONS_REQUEST_BODY_SIZE_LIMIT") or str(BODY_LIMIT)
+        if not limit.isdecimal():
+            raise HostError(f"FUNCTIONS_REQUEST_BODY_SIZE_LIMIT must be a number, not '{limit}'.")
+        self._body_limit = int(limit)
 
     def runner(self, admin: Admin, *, shutdown_timeout: float) -> web.AppRunner:
         """Ready to be set up on a socket."""

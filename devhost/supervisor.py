@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Mapping
 from pathlib import Path
 
-from devhost.console import ERROR, WARNING, Console
+from devhost.console import ERROR, PRINTED, WARNING, Console
 from devhost.errors import HostError
 from devhost.hostjson import INFORMATION
 from devhost.worker_process import (
@@ -69,7 +69,7 @@ class WorkerPool:
         described = await worker.start(self._app, self._environ)
         self._up.append(worker)
         self._came_up.set()
-        self._console.log("Worker", INFORMATION, f"Worker process {worker.pid} started.")
+        self._console.log(PRINTED, INFORMATION, "Worker process started and initialized.")
         return worker, described
 
     async def _keep(self, worker: Worker) -> None:

@@ -6,15 +6,18 @@ import signal
 import socket
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import httpx
 import psutil
 import pytest
+from azure.core.exceptions import ResourceExistsError
 from azure.storage.blob import BlobServiceClient
 
 from devhost.__main__ import too_old
+from devhost.azurite import Azurite
 from tests.host.running_host import RunningHost, launch
 
 HTTP_APP = """
@@ -41,6 +44,14 @@ def job(msg: func.QueueMessage) -> None:
     pass
 """
 EMPTY_APP = "import azure.functions as func\napp = func.FunctionApp()\n"
+TIMER_APP = """
+import azure.functions as func
+app = func.FunctionApp()
+
+@app.timer_trigger(arg_name="timer", schedule="0 0 3 * * *")
+def daily(timer: func.TimerRequest) -> None:
+    pass
+"""
 VALUES = {"FUNCTIONS_WORKER_RUNTIME": "python"}
 STORAGE = {
     "AzureWebJobsStorage": "UseDevelopmentStorage=true",
@@ -213,6 +224,27 @@ def test_start_with_a_bad_number_of_workers_is_refused(tmp_path: Path, count: st
     code, output = refused(write_app(tmp_path), env={"FUNCTIONS_WORKER_PROCESS_COUNT": count})
     assert code == 1
     assert "FUNCTIONS_WORKER_PROCESS_COUNT must be from 1 to 10" in output
+
+
+def test_start_with_a_bad_body_limit_is_refused(tmp_path: Path) -> None:
+    """It has to be a number of bytes."""
+    code, output = refused(write_app(tmp_path, values={"FUNCTIONS_REQUEST_BODY_SIZE_LIMIT": "1MB"}))
+    assert code == 1
+    assert "FUNCTIONS_REQUEST_BODY_SIZE_LIMIT must be a number" in output
+
+
+def test_timer_whose_status_cannot_be_read_ends_the_host(azurite: Azurite, tmp_path: Path) -> None:
+    """What is stored is no status: the host does not guess when to run."""
+    app = write_app(tmp_path, TIMER_APP, values={"AzureFunctionsWebHost__hostid": "spoiled"})
+    connection = azurite.connection_string
+    with BlobServiceClient.from_connection_string(connection) as service:
+        container = service.get_container_client("azure-webjobs-hosts")
+        with suppress(ResourceExistsError):  # another host of this run may have made it
+            container.create_container()
+        container.upload_blob("timers/spoiled/Host.Functions.daily/status", "{}")
+    with launch(app, options=["--port", "0"], env={"AzureWebJobsStorage": connection}) as host:
+        assert host.wait(60) == 1
+    assert "A listener failed. Host is shutting down." in host.output
 
 
 @pytest.mark.parametrize("options", [["--port", "x"], ["--nope"], ["--app", "/no/such/folder"]])
