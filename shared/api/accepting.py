@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -13,7 +14,7 @@ from shared.api.intake import Beside, Photo, Wish, accept
 from shared.api.limiting import limit_uploads
 from shared.api.repeating import fingerprint, key_of, once
 from shared.api.views import AcceptedItem, AcceptedView, ErrorView, NotFoundView, RejectedView
-from shared.api.waiting import RunHere, accept_and_wait
+from shared.api.waiting import Pause, RunHere, accept_and_wait
 from shared.dependencies import Dependencies
 from shared.domain.draft import Draft
 from shared.domain.errors import BadImageError, RequestError
@@ -47,7 +48,9 @@ class Take(Protocol):
     ) -> list[Draft]: ...
 
 
-def create_drafts(request: Request, deps: Dependencies, *, run: RunHere) -> Answer:
+def create_drafts(
+    request: Request, deps: Dependencies, *, run: RunHere, pause: Pause = time.sleep
+) -> Answer:
     """202 with one item per file, in the order of the files.
 
     Where `IMAGE_ASYNC_ENABLED` is false the items are finished, as far as 60 s allow.
@@ -57,7 +60,8 @@ def create_drafts(request: Request, deps: Dependencies, *, run: RunHere) -> Answ
     form = read_form(request)
     judged = judge_all(form)
     photos = [file for file in judged if isinstance(file, Photo)]
-    take = accept if deps.settings.image_async_enabled else partial(accept_and_wait, run=run)
+    inline = partial(accept_and_wait, run=run, pause=pause)
+    take = accept if deps.settings.image_async_enabled else inline
     accepted = take_in(request, form, photos, deps, source="upload", take=take)
     return _answer(request, judged, accepted, deps)
 

@@ -1,0 +1,16 @@
+"""A world of fakes and an owner who calls."""
+
+import pytest
+
+from tests.factories import World, make_world
+from tests.unit.api.calling import Caller
+
+
+@pytest.fixture
+def world() -> World:
+    return make_world()
+
+
+@pytest.fixture
+def caller(world: World) -> Caller:
+    return Caller(world)

@@ -1,0 +1,227 @@
+"""The caller waits: the v1 contract, the inline mode, and the one slot they share."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from shared.api import waiting
+from shared.domain.draft import DraftError, DraftStatus, Metadata, Stage
+from shared.domain.errors import StorageUnavailableError
+from shared.domain.lifecycle import fail, finish
+from shared.settings import Settings
+from tests.factories import make_world
+from tests.unit.api.calling import BASE, Caller, make_pictures, never, photo
+
+JPEG = photo()
+
+
+@pytest.fixture
+def inline():
+    """A world where uploads are finished before they are answered."""
+    return Caller(make_world(settings=Settings(auth_mode="local", image_async_enabled=False)))
+
+
+def finishing(draft, deps):
+    """A job that goes well."""
+    row = deps.store.find(draft.owner_id, draft.id)
+    done = finish(
+        replace(
+            row,
+            stage=Stage.ANALYZED,
+            checkpoint=make_pictures(),
+            analysis=Metadata(category="Hat", source="model"),
+        ),
+        deps.clock(),
+    )
+    deps.store.save(row, done, now=deps.clock())
+
+
+def failing(code, *, retryable):
+    def run(draft, deps):
+        row = deps.store.find(draft.owner_id, draft.id)
+        error = DraftError(
+            code=code, detail="It went wrong.", retryable=retryable, failed_at=deps.clock()
+        )
+        deps.store.save(row, fail(row, error, deps.clock()), now=deps.clock())
+
+    return run
+
+
+def raising(draft, deps):
+    raise StorageUnavailableError
+
+
+def exploding(draft, deps):
+    raise ZeroDivisionError
+
+
+class Patience:
+    """Lets the clock pass instead of sleeping; may do something at a given second."""
+
+    def __init__(self, world, at=None, act=None):
+        self.world, self.at, self.act, self.seconds = world, at, act, 0.0
+
+    def __call__(self, seconds):
+        self.seconds += seconds
+        self.world.clock.pass_(seconds=seconds)
+        if self.act and self.seconds >= self.at:
+            self.act()
+            self.act = None
+
+
+@pytest.fixture
+def taken():
+    """The slot of this process is busy with another photo."""
+    with waiting._SLOT:
+        yield
+
+
+def test_v1_answers_with_the_finished_draft(caller):
+    """200: the draft, and the address of its picture that lasts."""
+    reply = caller.upload(("hat.jpg", JPEG), name="create_image_v1", run=finishing)
+    draft = reply.json
+    assert (reply.status, draft["status"], draft["metadata"]["category"]) == (200, "Ready", "Hat")
+    assert draft["cdnUrl"] == f"{BASE}/wardrobe/drafts/{draft['id']}/image/display"
+
+
+def test_v1_sends_its_message_as_a_net(caller, world):
+    """Should this process die, the queue goes on after two minutes."""
+    caller.upload(("hat.jpg", JPEG), name="create_image_v1", run=finishing)
+    assert [delay for _, delay in world.jobs.sent] == [timedelta(seconds=120)]
+
+
+def test_v1_takes_a_raw_body(caller):
+    """The bare bytes of one picture, as for drafts."""
+    headers = {"content-type": "image/jpeg"}
+    reply = caller.ask("create_image_v1", body=JPEG, headers=headers, run=finishing)
+    assert reply.status == 200
+
+
+@pytest.mark.parametrize(
+    ("data", "code"), [(b"", "EMPTY_FILE"), (b"%PDF", "UNSUPPORTED_FORMAT"), (b"x" * 10_000_001,
+     "FILE_TOO_LARGE")],
+)  # fmt: skip
+def test_v1_of_a_bad_photo(caller, world, data, code):
+    """422 with the code of the picture: installed apps know no other."""
+    reply = caller.upload(("a.jpg", data), name="create_image_v1", run=never)
+    assert (reply.status, reply.code, world.jobs.sent) == (422, code, [])
+
+
+@pytest.mark.parametrize(
+    ("files", "code"), [([], "NO_FILE_ACCEPTED"), ([("a.jpg", JPEG)] * 2, "TOO_MANY_FILES")]
+)
+def test_v1_takes_one_file(caller, files, code):
+    """Not none, not two."""
+    reply = caller.upload(*files, name="create_image_v1", run=never)
+    assert (reply.status, reply.code) == (422, code)
+
+
+@pytest.mark.parametrize(
+    ("code", "retryable", "status"),
+    [("CORRUPT_IMAGE", False, 422), ("ATTEMPTS_EXHAUSTED", True, 503)],
+)
+def test_v1_of_a_draft_that_fails(caller, code, retryable, status):
+    """The photo's fault is 422, ours 503; the draft is named and stays."""
+    run = failing(code, retryable=retryable)
+    reply = caller.upload(("a.jpg", JPEG), name="create_image_v1", run=run)
+    assert (reply.status, reply.code, reply.json["retryable"]) == (status, code, retryable)
+    assert caller.ask("get_draft", reply.json["draftId"]).json["status"] == "Failed"
+
+
+@pytest.mark.parametrize("run", [raising, exploding])
+def test_v1_whose_run_breaks_leaves_the_draft_to_its_message(caller, world, run):
+    """504 at once: nothing more will happen here, and the draft goes on."""
+    reply = caller.upload(("a.jpg", JPEG), name="create_image_v1", run=run)
+    assert (reply.status, reply.code) == (504, "STILL_PROCESSING")
+    assert reply.json["statusUrl"] == (f"{BASE}/wardrobe/drafts/status?ids={reply.json['draftId']}")
+    assert len(world.jobs.sent) == 1
+
+
+@pytest.mark.usefixtures("taken")
+def test_v1_with_the_slot_taken_waits_for_the_worker(caller, world):
+    """The message goes out at once, and the row is watched until a worker has finished."""
+
+    def work():
+        [(_, key)] = [k for k in world.drafts.rows if k[1].startswith("d~")]
+        finishing(world.deps.store.load("owner-1", key), world.deps)
+
+    patience = Patience(world, at=7, act=work)
+    reply = caller.upload(("a.jpg", JPEG), name="create_image_v1", run=never, pause=patience)
+    assert (reply.status, [delay for _, delay in world.jobs.sent]) == (200, [timedelta(0)])
+    assert patience.seconds == pytest.approx(7, abs=1)
+
+
+@pytest.mark.usefixtures("taken")
+def test_v1_that_waits_in_vain(caller, world):
+    """504 after 60 seconds, with where to ask."""
+    patience = Patience(world)
+    reply = caller.upload(("a.jpg", JPEG), name="create_image_v1", run=never, pause=patience)
+    assert (reply.status, reply.code, reply.headers["retry-after"]) == (
+        504,
+        "STILL_PROCESSING",
+        "2",
+    )
+    assert patience.seconds == pytest.approx(60, abs=1)
+
+
+def test_v1_gives_the_slot_back(caller):
+    """Whatever happens in it."""
+    caller.upload(("a.jpg", JPEG), name="create_image_v1", run=exploding)
+    caller.upload(("a.jpg", JPEG), name="create_image_v1", run=finishing)
+    assert not waiting._SLOT.locked()
+
+
+def test_v1_gives_the_slot_back_where_nothing_was_accepted(caller, world):
+    """Storage away before the rows: 503, and the next caller finds the slot free."""
+
+    def away(call):
+        if call == "uploads.put":
+            raise StorageUnavailableError
+
+    world.faults.before = away
+    reply = caller.upload(("a.jpg", JPEG), name="create_image_v1", run=never)
+    assert (reply.status, waiting._SLOT.locked()) == (503, False)
+
+
+def test_v1_with_a_key_makes_its_draft_once(caller, world):
+    """An app that sends again after a lost answer gets the same draft."""
+    key = {"Idempotency-Key": "k"}
+    one = caller.upload(("a.jpg", JPEG), headers=key, name="create_image_v1", run=finishing)
+    two = caller.upload(("a.jpg", JPEG), headers=key, name="create_image_v1", run=never)
+    assert (two.status, two.json["id"]) == (200, one.json["id"])
+    caller.ask("delete_draft", one.json["id"])
+    gone = caller.upload(("a.jpg", JPEG), headers=key, name="create_image_v1", run=never)
+    assert (gone.status, gone.code) == (404, "NOT_FOUND")
+
+
+def test_inline_mode_answers_with_finished_items(inline):
+    """The same 202, its items already Ready, a refused one among them."""
+    reply = inline.upload(("a.jpg", JPEG), ("b.jpg", b"no"), ("c.jpg", JPEG), run=finishing)
+    assert reply.status == 202
+    assert [item["status"] for item in reply.json["drafts"]] == ["Ready", "Rejected", "Ready"]
+    assert [delay for _, delay in inline.world.jobs.sent] == [timedelta(seconds=120)] * 2
+
+
+def test_inline_mode_leaves_what_takes_too_long_to_the_queue(inline):
+    """After 60 seconds no further photo is begun here."""
+
+    def slow(draft, deps):
+        inline.world.clock.pass_(seconds=45)
+        finishing(draft, deps)
+
+    reply = inline.upload(*[("a.jpg", JPEG)] * 3, run=slow)
+    assert [item["status"] for item in reply.json["drafts"]] == ["Ready", "Ready", "Processing"]
+
+
+@pytest.mark.usefixtures("taken")
+def test_inline_mode_with_the_slot_taken(inline):
+    """It waits as v1 does, and answers 202 with the states of then."""
+    reply = inline.upload(("a.jpg", JPEG), run=never, pause=Patience(inline.world))
+    assert (reply.status, reply.json["drafts"][0]["status"]) == (202, "Processing")
+
+
+def test_async_mode_never_runs_anything_here(caller):
+    """The default: 202 at once."""
+    reply = caller.upload(("a.jpg", JPEG), run=never)
+    assert reply.json["drafts"][0]["status"] == DraftStatus.PROCESSING
