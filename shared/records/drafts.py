@@ -133,9 +133,10 @@ class DraftStore:
         Raises ConflictError when another writer came first. A write whose answer was lost is
         recognised by its `write_id` and counts as done.
         """
-        due = self._with_due(replace(after, etag=before.etag), now)
-        numbered, rows = history.number(_stamp(due), events, outbox=self._outbox)
-        stored = self._write(numbered, history.inserts(numbered, rows))
+        stamped = _stamp(replace(after, etag=before.etag))
+        numbered, rows = history.number(stamped, events, outbox=self._outbox)
+        due = self._with_due(numbered, now)  # an event that is unsent makes it due
+        stored = self._write(due, history.inserts(due, rows))
         self._drop_due(before, stored)
         return stored
 
@@ -182,13 +183,11 @@ class DraftStore:
         return stored
 
     def realign(self, draft: Draft, entry: DueEntry) -> None:
-        """`entry` is not the one the row names: make sure that one exists, then drop `entry`."""
+        """`entry` is not the one the row names: drop it, or write the named one in its place."""
         named = _due_entry(draft)
-        if named is None:
-            self._due.remove(entry)
-            return
-        self._due.put(named)
-        if not named.same_place(entry):
+        if named is not None and named.same_place(entry):
+            self._due.put(named)
+        else:
             self._due.remove(entry)
 
     def _with_due(self, draft: Draft, now: datetime) -> Draft:
