@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shutil
 import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,15 +40,29 @@ def copy_repository(root: Path, target: Path) -> None:
             shutil.copy(path, target / path.name)
 
 
-def plant(fault: Fault, root: Path) -> None:
-    """Make the fault in a copy. Raises ValueError where its place is not there."""
+@contextmanager
+def planted(fault: Fault, root: Path) -> Iterator[None]:
+    """The fault in a copy, while the block runs. Raises ValueError where it has no place."""
     path = root / fault.path
-    if fault.new is None:
+    before = path.read_bytes() if path.exists() else None
+    _write(path, _faulty(fault, before))
+    try:
+        yield
+    finally:
+        _write(path, before)
+
+
+def _faulty(fault: Fault, before: bytes | None) -> bytes | None:
+    if fault.new is None or not fault.old:
+        return fault.new.encode() if fault.new is not None else None
+    text = (before or b"").decode()
+    if fault.old not in text:
+        raise ValueError(f"{fault.path} has no {fault.old!r}")
+    return text.replace(fault.old, fault.new, 1).encode()
+
+
+def _write(path: Path, content: bytes | None) -> None:
+    if content is None:
         path.unlink()
-    elif not fault.old:
-        path.write_text(fault.new)
     else:
-        text = path.read_text()
-        if fault.old not in text:
-            raise ValueError(f"{fault.path} has no {fault.old!r}")
-        path.write_text(text.replace(fault.old, fault.new, 1))
+        path.write_bytes(content)

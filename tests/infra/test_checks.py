@@ -7,10 +7,18 @@ from pathlib import Path
 import pytest
 
 from tests.infra.checks import CHECKS
-from tests.infra.planted_faults import Fault, copy_repository, plant, planted_faults
+from tests.infra.planted_faults import Fault, copy_repository, planted, planted_faults
 
 ROOT = Path(__file__).resolve().parents[2]
 FAULTS = planted_faults()
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One copy for all faults; each is taken out again."""
+    folder = tmp_path_factory.mktemp("repository")
+    copy_repository(ROOT, folder)
+    return folder
 
 
 @pytest.mark.parametrize("check", CHECKS)
@@ -20,11 +28,10 @@ def test_repository(check: str) -> None:
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: f"{fault.check}: {fault.what}")
-def test_check_catches(fault: Fault, tmp_path: Path) -> None:
+def test_check_catches(fault: Fault, copy: Path) -> None:
     """A check names the fault that was planted in a copy of the repository."""
-    copy_repository(ROOT, tmp_path)
-    plant(fault, tmp_path)
-    found = CHECKS[fault.check](tmp_path)
+    with planted(fault, copy):
+        found = CHECKS[fault.check](copy)
     assert any(fault.told in line for line in found), found
 
 
