@@ -119,6 +119,49 @@ def process_image(req: func.HttpRequest) -> func.HttpResponse:
     return front.serve(req, "process_image", cut_out=cut_out_here)
 
 
+@app.route("health/live", methods=["GET"], auth_level=ANYONE)
+def health_live(req: func.HttpRequest) -> func.HttpResponse:
+    return front.serve(req, "health_live")
+
+
+@app.route("health/ready", methods=["GET"], auth_level=ANYONE)
+def health_ready(req: func.HttpRequest) -> func.HttpResponse:
+    from process_image_job.readiness import model_usable
+    from shared.bootstrap import dependencies
+
+    return front.serve(req, "health_ready", connect=dependencies, model_usable=model_usable)
+
+
+@app.route("openapi.json", methods=["GET"], auth_level=ANYONE)
+def openapi_json(req: func.HttpRequest) -> func.HttpResponse:
+    from shared.bootstrap import settings
+
+    return front.serve(req, "openapi_json", mode=AUTH_MODE, settings=settings)
+
+
+@app.route("docs", methods=["GET"], auth_level=ANYONE)
+def docs_page(req: func.HttpRequest) -> func.HttpResponse:
+    return front.serve(req, "docs_page")
+
+
+@app.route("docs/{name}", methods=["GET"], auth_level=ANYONE)
+def docs_asset(req: func.HttpRequest) -> func.HttpResponse:
+    return front.serve(req, "docs_asset")
+
+
+@app.route("app", methods=["GET"], auth_level=ANYONE)
+def app_page(req: func.HttpRequest) -> func.HttpResponse:
+    from process_image_job.steps.palette import PALETTE
+    from shared.bootstrap import settings
+
+    return front.serve(req, "app_page", mode=AUTH_MODE, settings=settings, palette=PALETTE)
+
+
+@app.route("app/{name}", methods=["GET"], auth_level=ANYONE)
+def app_asset(req: func.HttpRequest) -> func.HttpResponse:
+    return front.serve(req, "app_asset", mode=AUTH_MODE)
+
+
 @app.route("{*rest}", auth_level=ANYONE)
 def zz_not_found(req: func.HttpRequest) -> func.HttpResponse:
     return front.serve(req, "zz_not_found")

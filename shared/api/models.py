@@ -24,10 +24,10 @@ from shared.image_probe import MAX_BYTES
 MAX_JSON_BYTES = 64_000
 MAX_COLORS = 8
 
-type Line = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=120)]
+type Line = Annotated[str, StringConstraints(strip_whitespace=True, pattern=r"\S", max_length=120)]
 type Text = Annotated[str, StringConstraints(strip_whitespace=True, max_length=2000)]
 type Hex = Annotated[str, StringConstraints(pattern="^#[0-9a-fA-F]{6}$", to_lower=True)]
-type Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=40)]
+type Name = Annotated[str, StringConstraints(strip_whitespace=True, pattern=r"\S", max_length=40)]
 
 
 class Sent(BaseModel):
@@ -57,8 +57,15 @@ class SentColor(Sent):
     share: float | None = Field(default=None, ge=0, le=1)
 
 
+def _without_defaults(schema: dict[str, Any]) -> None:
+    for field in schema["properties"].values():
+        field.pop("default", None)
+
+
 class DraftPatch(Sent):
     """What a person corrects. A field that is left out stays as it is."""
+
+    model_config = ConfigDict(json_schema_extra=_without_defaults)
 
     category: str = Field(default="", max_length=100, description="One of the allowed categories.")
     colors: list[SentColor] = Field(default_factory=list, max_length=MAX_COLORS)

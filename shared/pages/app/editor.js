@@ -1,0 +1,131 @@
+// The dialog in which a person corrects a draft. It keeps what was typed when somebody else was first.
+
+import { api } from "./api.js";
+import { element, nameOf } from "./tile.js";
+
+const MOST_COLORS = 8;
+const STALE = 412;
+const part = (name) => document.getElementById(`editor${name ? `-${name}` : ""}`);
+
+export class Editor {
+  // `saved(item, draft)`, `accept(item)` and `remove(item)` are what its buttons lead to.
+  constructor({ categories, palette, saved, accept, remove }) {
+    this.does = { saved, accept, remove };
+    part("category").append(...categories.map((name) => new Option(name, name)));
+    part("palette").append(new Option("Choose…", ""), ...Object.entries(palette).map(([name, hex]) => new Option(name, hex)));
+    part("palette").addEventListener("change", (event) => this.addColor(event.target));
+    part("close").addEventListener("click", () => part().close());
+    part("delete").addEventListener("click", () => this.remove());
+    part("use").addEventListener("change", () => this.showImage());
+    part("form").addEventListener("submit", (event) => this.submit(event));
+  }
+
+  async open(item) {
+    const { content: draft, etag } = await api.get(item.draft.id);
+    Object.assign(this, { item, draft, etag, colors: [...(draft.metadata?.colors ?? [])] });
+    part("title").textContent = nameOf(item);
+    part("category").value = draft.metadata?.category ?? "Uncategorised";
+    part("name").value = draft.metadata?.title ?? "";
+    part("notes").value = draft.metadata?.notes ?? "";
+    for (const radio of part("use").querySelectorAll("input")) radio.checked = radio.value === draft.image?.use;
+    part("use").hidden = !draft.image;
+    part("accept").hidden = draft.status !== "Ready";
+    part("delete").textContent = "Delete";
+    this.sure = false;
+    this.tell("");
+    this.showColors();
+    this.showImage();
+    part().showModal();
+  }
+
+  showImage() {
+    const image = part("image");
+    const use = part("use").querySelector("input:checked")?.value;
+    const shown = this.draft.image;
+    const base = `${document.body.dataset.base}/wardrobe/drafts/${this.draft.id}/image`;
+    image.hidden = !shown;
+    if (shown) image.src = use === shown.use ? shown.displayUrl : `${base}/${use === "original" ? "original-display" : "display"}`;
+    image.alt = use === "original" ? "The photo as taken" : "The garment, cut out";
+  }
+
+  showColors() {
+    part("colors").replaceChildren(...this.colors.map((color, n) => this.swatch(color, n)));
+    part("palette").disabled = this.colors.length >= MOST_COLORS;
+  }
+
+  swatch(color, n) {
+    const item = element("li");
+    const dot = element("b");
+    dot.style.background = color.hex;
+    const remove = element("button", { type: "button", className: "icon", textContent: "×" });
+    remove.setAttribute("aria-label", `Remove ${color.name}`);
+    remove.addEventListener("click", () => {
+      this.colors.splice(n, 1);
+      this.showColors();
+      part("palette").focus();
+    });
+    item.append(dot, color.name, remove);
+    return item;
+  }
+
+  addColor(select) {
+    const name = select.selectedOptions[0].text;
+    if (select.value && !this.colors.some((color) => color.name === name)) this.colors.push({ name, hex: select.value });
+    select.value = "";
+    this.showColors();
+  }
+
+  changes() {
+    const old = this.draft.metadata ?? { category: "Uncategorised", title: null, notes: null, colors: [] };
+    const now = {
+      category: part("category").value,
+      title: part("name").value.trim() || null,
+      notes: part("notes").value.trim() || null,
+      colors: this.colors.map(({ name, hex, share }) => ({ name, hex, ...(share === undefined ? {} : { share }) })),
+      useImage: part("use").querySelector("input:checked")?.value,
+    };
+    const same = { ...old, useImage: this.draft.image?.use };
+    return Object.fromEntries(Object.entries(now).filter(([key, value]) => JSON.stringify(value) !== JSON.stringify(same[key])));
+  }
+
+  async submit(event) {
+    event.preventDefault();
+    const accept = event.submitter?.value === "accept";
+    const changes = this.changes();
+    try {
+      if (Object.keys(changes).length) {
+        const { content } = await api.patch(this.draft.id, this.etag, changes);
+        this.does.saved(this.item, content);
+      }
+      part().close();
+      if (accept) this.does.accept(this.item);
+    } catch (error) {
+      await this.mend(error);
+    }
+  }
+
+  async mend(error) {
+    if (error.status !== STALE) {
+      this.tell(error.message);
+      return;
+    }
+    const { content, etag } = await api.get(this.draft.id);
+    Object.assign(this, { draft: content, etag });
+    this.tell("This photo has changed meanwhile. What you entered is still here: save again.");
+  }
+
+  remove() {
+    if (!this.sure) {
+      this.sure = true;
+      part("delete").textContent = "Really delete?";
+      return;
+    }
+    part().close();
+    this.does.remove(this.item);
+  }
+
+  tell(text) {
+    part("notice").textContent = text;
+    part("notice").hidden = !text;
+  }
+}
