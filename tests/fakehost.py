@@ -6,7 +6,8 @@ product sees it and nothing of the run happens afterwards.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -79,7 +80,8 @@ class FakeHost:
             self.world.clock.pass_(hours=24)
 
     def _deliver(self, queue: MemoryQueue, handler: Callable[[QueueMessage], None]) -> bool:
-        received = queue.receive(1, hide=LEASE_OF_A_MESSAGE)
+        with self._undisturbed():
+            received = queue.receive(1, hide=LEASE_OF_A_MESSAGE)
         if not received:
             return False
         [message] = received
@@ -94,8 +96,20 @@ class FakeHost:
         except Exception:  # noqa: BLE001  # as above
             self._failed(queue, message)
         else:
-            queue.delete(message)
+            with self._undisturbed():
+                queue.delete(message)
         return True
+
+    @contextmanager
+    def _undisturbed(self) -> Iterator[None]:
+        """The host's own calls: faults are for the product."""
+        faults = self.world.faults
+        before, after = faults.before, faults.after
+        faults.before = faults.after = lambda call: None
+        try:
+            yield
+        finally:
+            faults.before, faults.after = before, after
 
     def _job(self, message: QueueMessage) -> None:
         process_image_job(
@@ -119,5 +133,6 @@ class FakeHost:
                 waiting.visible_at = self.world.clock() + VISIBILITY_TIMEOUT
 
     def _give_up(self, queue: MemoryQueue, message: QueueMessage) -> None:
-        self.world.poisoned.send(message.body.decode())
-        queue.delete(message)
+        with self._undisturbed():
+            self.world.poisoned.send(message.body.decode())
+            queue.delete(message)
