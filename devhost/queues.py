@@ -42,10 +42,10 @@ class Backoff:
 class QueueListener:
     """Polls one queue for one function."""
 
-    def __init__(self, processor: QueueProcessor) -> None:
+    def __init__(self, processor: QueueProcessor, backoff: Backoff | None = None) -> None:
         self._processor, self._queue = processor, processor.queue
         self._options, self._console = processor.options, processor.console
-        self._backoff = Backoff(self._options.max_polling_interval)
+        self._backoff = backoff or Backoff(self._options.max_polling_interval)
         self._sent_here = processor.watchers.watch(self._queue.url)
         self._in_flight: set[asyncio.Task[None]] = set()
 

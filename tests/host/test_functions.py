@@ -45,8 +45,8 @@ def load(
 
 def test_functions_are_in_the_order_of_their_names() -> None:
     """In any case; the first route that matches wins by it."""
-    found = load(http("b"), http("A"), http("c"))
-    assert [function.name for function in found.functions] == ["A", "b", "c"]
+    found = load(http("b"), http("C"), http("a"))
+    assert [function.name for function in found.functions] == ["a", "b", "C"]
 
 
 @pytest.mark.parametrize("name", ["host", "Host", "1st", "a.b", "x" * 129])

@@ -267,7 +267,7 @@ def test_log_lines_of_functions_are_printed_unchanged(
     client: httpx.Client, host: RunningHost
 ) -> None:
     """One line each, the time before it; debug lines are filtered, prints are not."""
-    client.get("/chatter")
+    assert client.get("/chatter").status_code == 200
     host.wait_for_line("a library warns")
     host.wait_for_line("a printed line")
     host.wait_for_line("a line on stderr")
@@ -285,7 +285,7 @@ def test_log_level_of_one_function_is_set_in_host_json(
     client: httpx.Client, host: RunningHost
 ) -> None:
     """By the category of its user lines."""
-    client.get("/quiet")
+    assert client.get("/quiet").status_code == 200
     host.wait_for_line("a loud line")
     assert "a quiet line" not in host.output
 
@@ -294,8 +294,8 @@ def test_log_line_after_the_end_of_its_run_is_dropped(
     client: httpx.Client, host: RunningHost
 ) -> None:
     """The host no longer knows the run."""
-    client.get("/later")
-    host.wait_for_line("the loop goes on")
+    assert client.get("/later").status_code == 200
+    host.wait_for_line(r"\] the loop goes on$")
     assert "while it runs" in host.messages
     assert "after its end" not in host.output
 
@@ -304,7 +304,7 @@ def test_log_line_of_a_thread_belongs_to_the_run_it_names(
     client: httpx.Client, host: RunningHost
 ) -> None:
     """By the storage that the worker library offers."""
-    client.get("/threads")
+    assert client.get("/threads").status_code == 200
     assert host.wait_for_line("from a thread")
 
 

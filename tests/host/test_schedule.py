@@ -65,6 +65,14 @@ def test_schedule_for_an_interval_goes_on_through_a_repeated_hour() -> None:
     assert following(schedule, night, 4) == ["25 00:30", "25 01:00", "25 01:30", "25 02:00"]
 
 
+def test_schedule_for_an_interval_in_the_repeated_hour_alone_fires_in_both_passes() -> None:
+    """The hour it names comes twice that night."""
+    schedule = parse_schedule("0 */30 2 * * *", BERLIN)
+    evening = datetime(2026, 10, 24, 20, 0, tzinfo=UTC)
+    expected = ["25 00:00", "25 00:30", "25 01:00", "25 01:30", "26 01:00"]
+    assert following(schedule, evening, 5) == expected
+
+
 def test_schedule_for_an_interval_goes_on_where_an_hour_is_left_out() -> None:
     """The clock jumps, the interval does not."""
     schedule = parse_schedule("0 */30 * * * *", BERLIN)

@@ -108,6 +108,7 @@ class Bench:
     calls: list[tuple[datetime, Call]] = field(default_factory=list)
     run_takes: timedelta = timedelta(0)
     fails: bool = False
+    gate: asyncio.Event | None = None  # a run ends when it is open
 
     @property
     def store(self) -> StatusStore:
@@ -141,6 +142,8 @@ class Bench:
         """A run of the function."""
         self.calls.append((self.now, call))
         self.now += self.run_takes
+        if self.gate is not None:
+            await self.gate.wait()
         if self.fails:
             raise FunctionFailedError("no")
 
@@ -353,6 +356,29 @@ def test_timer_metadata_is_the_local_time(on_bench: Callable[..., None]) -> None
         local = at(5).astimezone()
         text = f"{local:%m/%d/%Y %H:%M:%S}"
         assert bench.calls[0][1].metadata == {"TimerTrigger": ("string", text)}
+
+    on_bench(body)
+
+
+def test_timer_that_stops_lets_its_run_end(on_bench: Callable[..., None]) -> None:
+    """And stores its status; no further run is begun."""
+
+    async def body(bench: Bench) -> None:
+        listener = bench.listener()
+        poll = asyncio.create_task(listener.run())
+        async with asyncio.timeout(20):
+            while not bench.calls:
+                await asyncio.sleep(0)
+            bench.gate = asyncio.Event()
+            while len(bench.calls) < 2:
+                await asyncio.sleep(0)
+            poll.cancel()
+            await asyncio.wait({poll})
+            bench.gate.set()
+            await listener.drain(10)
+        status = await bench.store.read("tick")
+        assert status is not None
+        assert (status.last, bench.times) == (at(10), [at(5), at(10)])
 
     on_bench(body)
 

@@ -83,16 +83,19 @@ def test_function_that_ends_its_process_fails_and_the_worker_is_replaced(
     host.wait_for_line(f"python exited with code {code}$", after=start)
 
 
-def test_worker_that_ends_fails_everything_that_runs_in_it(host: RunningHost) -> None:
+@pytest.mark.parametrize(("how", "code"), [("exit", 7), ("system-exit", 4)])
+def test_worker_that_ends_fails_everything_that_runs_in_it(
+    host: RunningHost, how: str, code: int
+) -> None:
     """A neighbour's run is lost as well."""
     worker_of(host)
     start = len(host.lines)
     with ThreadPoolExecutor(1) as caller:
         neighbour = caller.submit(get, host, "hold/60")
         host.wait_for_line("holding 60", after=start)
-        assert get(host, "end/exit").status_code == 500
+        assert get(host, f"end/{how}").status_code == 500
         assert neighbour.result().status_code == 500
-    host.wait_for_line(r"Functions\.hold\. python exited with code 7", after=start)
+    host.wait_for_line(rf"Functions\.hold\. python exited with code {code}", after=start)
 
 
 def test_worker_that_ends_again_and_again_is_always_replaced(host: RunningHost) -> None:

@@ -163,7 +163,7 @@ async def later(req: func.HttpRequest) -> func.HttpResponse:
     logging.info("while it runs")
     running = asyncio.get_running_loop()
     running.call_later(0.2, logging.info, "after its end")
-    running.call_later(0.4, print, "the loop goes on", file=sys.stderr)
+    running.call_later(0.4, sys.stderr.write, "the loop goes on\n")
     return func.HttpResponse("ok")
 
 
