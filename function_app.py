@@ -187,3 +187,21 @@ def on_poisoned_image_job(msg: func.QueueMessage) -> None:
     from shared.bootstrap import dependencies
 
     handle_poison(msg.get_body(), dequeue_count=msg.dequeue_count or 0, deps=dependencies())
+
+
+@app.function_name("deliver_webhook")
+@app.queue_trigger(arg_name="msg", queue_name="%WEBHOOKS_QUEUE%", connection="DRAFTS")
+def on_event(msg: func.QueueMessage) -> None:
+    from shared.bootstrap import dependencies
+    from shared.webhooks import deliver
+
+    deliver(msg.get_body(), dequeue_count=msg.dequeue_count or 0, deps=dependencies())
+
+
+@app.function_name("deliver_webhook_poison")
+@app.queue_trigger(arg_name="msg", queue_name="%WEBHOOKS_QUEUE%-poison", connection="DRAFTS")
+def on_undelivered_event(msg: func.QueueMessage) -> None:
+    from shared.bootstrap import dependencies
+    from shared.webhooks import give_up
+
+    give_up(msg.get_body(), dequeue_count=msg.dequeue_count or 0, deps=dependencies())
