@@ -175,7 +175,8 @@ class Wardrobe(RuleBasedStateMachine):
             else:
                 self._ask(draft_id, between)
 
-        self.message_comes_twice(draft_id, self.known[draft_id].draft.generation)
+        for _ in range(2):
+            self.message_comes_twice(draft_id, self.known[draft_id].draft.generation)
         self._arm(Trap(at, before=meanwhile))
         self.host.deliver()
         self._clear()
