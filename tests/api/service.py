@@ -16,6 +16,7 @@ from devhost.azurite import Azurite
 from shared.bootstrap import build
 from shared.dependencies import Dependencies
 from shared.domain.draft import Draft, DraftError, DraftStatus
+from shared.domain.events import EventType, event_of
 from shared.domain.ids import new_draft_id
 from shared.settings import Settings
 from shared.storage.services import Services
@@ -33,6 +34,7 @@ class Service:
 
     host: RunningHost
     deps: Dependencies
+    mode: str = "local"
 
     def client(self, owner: str | None = None, **headers: str) -> httpx.Client:
         """Calls as that owner; every test has owners of its own."""
@@ -78,7 +80,7 @@ class Service:
             **changes,
         )
         [announced] = self.deps.store.announce([draft], now)
-        [stored] = self.deps.store.add([(announced, created(announced))])
+        [stored] = self.deps.store.add([(announced, event_of(announced, EventType.CREATED, now))])
         return stored
 
     def change(self, owner: str, draft_id: str, **changes: Any) -> Draft:
@@ -102,12 +104,6 @@ class Service:
         )
 
 
-def created(draft: Draft) -> Any:
-    from shared.domain.events import EventType, event_of
-
-    return event_of(draft, EventType.CREATED, draft.created_at)
-
-
 def upload(client: httpx.Client, *photos: Path, **fields: str) -> httpx.Response:
     """POST wardrobe/drafts with these files."""
     files = [("files", (photo.name, photo.read_bytes(), "image/jpeg")) for photo in photos]
@@ -122,4 +118,4 @@ def running(azurite: Azurite, **env: str) -> Iterator[Service]:
     services.create_missing(settings)
     deps = build(settings, services, clock=lambda: datetime.now(UTC))
     with serving(ROOT, env=UNLIMITED | env, storage=azurite.connection_string) as host:
-        yield Service(host, deps)
+        yield Service(host, deps, env.get("AUTH_MODE", "local"))
