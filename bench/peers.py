@@ -1,0 +1,33 @@
+"""What others use for the same work, called as they would call it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import cv2
+import numpy as np
+
+from process_image_job.segmenters.local import Prior
+from process_image_job.segmenters.working import Floats
+from process_image_job.values import Pixels
+
+MODELS = Path(__file__).resolve().parents[2] / "shared" / "data" / "models"
+U2NETP = MODELS / "u2netp.onnx"
+_SIDE = 320
+_MEAN, _SPREAD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+
+
+def u2netp_prior() -> Prior:
+    """U2-Net-P as a prior of our segmenter."""
+    net = cv2.dnn.readNetFromONNX(str(U2NETP))
+    first_output = net.getUnconnectedOutLayersNames()[0]
+
+    def prior(rgb: Pixels) -> Floats:
+        picture = cv2.resize(rgb, (_SIDE, _SIDE), interpolation=cv2.INTER_AREA).astype(np.float32)
+        picture = (picture / max(1.0, float(picture.max())) - _MEAN) / _SPREAD
+        net.setInput(picture.transpose(2, 0, 1)[None].astype(np.float32))
+        found = net.forward(first_output)[0, 0]
+        stretched: Floats = (found - found.min()) / max(float(np.ptp(found)), 1e-6)
+        return stretched
+
+    return prior

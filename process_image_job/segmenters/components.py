@@ -1,0 +1,37 @@
+"""Clears a mask of crumbs and pinholes; real openings stay open."""
+
+from __future__ import annotations
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+_CRUMB = 0.05  # of the largest part; a second shoe is larger
+_PINHOLE = 0.001  # of the picture; the inside of a hanger or between straps is larger
+
+Mask = NDArray[np.bool_]
+
+
+def tidied(mask: Mask) -> Mask:
+    """The mask without small loose parts and without small holes."""
+    return _without_pinholes(_without_crumbs(mask))
+
+
+def _without_crumbs(mask: Mask) -> Mask:
+    count, labels, stats, _ = cv2.connectedComponentsWithStats(mask.astype(np.uint8))
+    if count <= 2:
+        return mask
+    areas = stats[:, cv2.CC_STAT_AREA].copy()
+    areas[0] = 0
+    kept = areas >= _CRUMB * areas.max()
+    cleared: Mask = kept[labels]
+    return cleared
+
+
+def _without_pinholes(mask: Mask) -> Mask:
+    _, labels, stats, _ = cv2.connectedComponentsWithStats((~mask).astype(np.uint8), connectivity=4)
+    filled = stats[:, cv2.CC_STAT_AREA] < _PINHOLE * mask.size
+    filled[0] = False
+    filled[np.unique(np.concatenate([labels[[0, -1]].ravel(), labels[:, [0, -1]].ravel()]))] = False
+    closed: Mask = mask | filled[labels]
+    return closed

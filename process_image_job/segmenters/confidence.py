@@ -1,0 +1,44 @@
+"""How far a mask can be trusted, as a chance that a person would keep the cut-out."""
+
+from __future__ import annotations
+
+import cv2
+import numpy as np
+
+from process_image_job.segmenters.working import Floats, Working
+
+_LEAST, _MOST = 0.02, 0.98  # share of the picture a garment may cover
+_FAINTEST = 9.0  # colour step across an outline; cloth grain and noise stay below
+# Measured on the 328 reference masks: mean of agreement and sureness, and the share of cut-outs
+# with that mean that overlap the true garment by at least 0.8.
+_SEEN = (0.30, 0.60, 0.75, 0.85, 0.92, 1.0)
+_USABLE = (0.05, 0.50, 0.65, 0.82, 0.98, 1.0)
+
+
+def confidence(photo: Working, mask: np.ndarray, probability: Floats, agreement: float) -> float:
+    """The chance, 0..1, that `mask` (h, w) of a photo of that size is usable; 0 for no mask."""
+    if not _LEAST <= float(mask.mean()) <= _MOST:
+        return 0.0
+    if _contrast(photo, mask) < _FAINTEST:
+        return 0.0
+    return float(np.interp((agreement + sureness(probability)) / 2, _SEEN, _USABLE))
+
+
+def sureness(probability: Floats) -> float:
+    """1 where every pixel that may be garment is decided, 0 where all are a toss-up."""
+    possible = probability > 0.2
+    if not possible.any():
+        return 0.0
+    doubt = np.minimum(probability, 1 - probability)[possible]
+    return float(1 - 2 * doubt.mean())
+
+
+def _contrast(photo: Working, mask: np.ndarray) -> float:
+    """The median colour step across the outline of the mask."""
+    square = np.ones((3, 3), np.uint8)
+    outline = cv2.morphologyEx(mask.astype(np.uint8), cv2.MORPH_GRADIENT, square) > 0
+    if not outline.any():
+        return 0.0
+    calm = cv2.GaussianBlur(photo.lab, (0, 0), 0.8)
+    steps = sum(cv2.morphologyEx(plane, cv2.MORPH_GRADIENT, square) for plane in cv2.split(calm))
+    return float(np.median(steps[outline]))

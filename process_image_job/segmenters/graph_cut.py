@@ -1,0 +1,53 @@
+"""GrabCut (Rother et al. 2004) in CIELAB: once to guess, once to place the outline."""
+
+from __future__ import annotations
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from process_image_job.segmenters.working import Working
+from process_image_job.values import Pixels
+
+_CHROMA = 2.0
+Mask = NDArray[np.bool_]
+
+
+def guess_from_frame(small: Working, share: float = 0.03, rounds: int = 3) -> Mask:
+    """Everything inside a frame of background."""
+    state = np.where(small.frame(share), cv2.GC_BGD, cv2.GC_PR_FGD)
+    return _cut(small.rgb, state, rounds)
+
+
+def guess_from_ellipse(small: Working, rounds: int = 3) -> Mask:
+    """What fills the middle; only the corners are surely background."""
+    outside = small.from_centre(0.9, 0.9)
+    state = np.where(outside > 1, cv2.GC_PR_BGD, cv2.GC_PR_FGD)
+    state[small.frame(0.015) & (outside > 1.2)] = cv2.GC_BGD
+    return _cut(small.rgb, state, rounds)
+
+
+def outlined(rgb: Pixels, rough: Mask, surely: Mask, surely_not: Mask, rounds: int = 1) -> Mask:
+    """The rough mask with its outline moved to the edges of the picture."""
+    state = np.where(rough, cv2.GC_PR_FGD, cv2.GC_PR_BGD)
+    state[surely] = cv2.GC_FGD
+    state[surely_not] = cv2.GC_BGD
+    return _cut(rgb, state, rounds)
+
+
+def _cut(rgb: Pixels, state: NDArray[np.integer], rounds: int) -> Mask:
+    """GrabCut from a state; the state itself where it names no garment or no background."""
+    mask = state.astype(np.uint8)
+    garment = (mask & 1).astype(bool)
+    if garment.all() or not garment.any():
+        return garment
+    cv2.setRNGSeed(1)  # its clusters start at random; the same photo must give the same mask
+    models = np.zeros((1, 65)), np.zeros((1, 65))
+    cv2.grabCut(_lab(rgb), mask, None, *models, rounds, cv2.GC_INIT_WITH_MASK)
+    return (mask & 1).astype(bool)
+
+
+def _lab(rgb: Pixels) -> Pixels:
+    lab = cv2.cvtColor(rgb, cv2.COLOR_RGB2LAB).astype(np.float32)
+    lab[..., 1:] = (lab[..., 1:] - 128) * _CHROMA + 128
+    return lab.clip(0, 255).astype(np.uint8)
