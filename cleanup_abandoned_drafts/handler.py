@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from cleanup_abandoned_drafts.attending import Attention, attend_all
-from cleanup_abandoned_drafts.line import head_of
 from cleanup_abandoned_drafts.policy import Verdict
 from shared import telemetry
 from shared.dependencies import Dependencies
 from shared.domain.errors import IngestError
 from shared.jobs import ScheduledJob, Tick, Turn, run
+from shared.line import head_of
 from shared.records.jobruns import JobReport, JobRun, JobRuns
 
 _VERDICTS = frozenset(Verdict) - {Verdict.WAIT, Verdict.RESEND}  # the repair sends again

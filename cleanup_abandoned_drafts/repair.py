@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from cleanup_abandoned_drafts.attending import Attention, attend_all
 from cleanup_abandoned_drafts.handler import CLEANUP
-from cleanup_abandoned_drafts.line import head_of, tell_depths
 from cleanup_abandoned_drafts.policy import Verdict
 from cleanup_abandoned_drafts.stuck import move_stuck
 from shared.jobs import ScheduledJob, Tick, Turn, run
+from shared.line import head_of, tell_depths
 from shared.records.jobruns import JobReport, JobRuns
 
 _VERDICTS = frozenset({Verdict.RESEND, Verdict.FAIL_STUCK, Verdict.FINISH})
@@ -38,4 +38,4 @@ REPAIR = ScheduledJob(name="repair_unattended_drafts", work=repair)
 def _go_on_with_cleanup(turn: Turn) -> None:
     last = next(JobRuns(turn.deps.jobruns_table).newest(CLEANUP.name), None)
     if last is not None and last.report.remaining and not turn.time_is_up():
-        run(CLEANUP, Tick(), turn.deps, until=turn.deadline)
+        run(CLEANUP, Tick(trigger="repair"), turn.deps, until=turn.deadline)

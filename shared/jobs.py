@@ -41,7 +41,7 @@ class Policy(StrEnum):
 class Tick:
     """Why a job runs now."""
 
-    trigger: str = "timer"  # timer | operator
+    trigger: str = "timer"  # timer | operator | repair (the rest of a cleanup)
     scheduled_at: datetime | None = None  # the planned time, where the host says it
     past_due: bool = False
 

@@ -64,6 +64,11 @@ class DueIndex:
         if not later.same_place(entry):
             self.remove(entry)
 
+    def everything(self) -> Iterator[DueEntry]:
+        """Also what is due only later; for operators and audits."""
+        for row in self._table.query(Span()):
+            yield _entry(row)
+
     def due(self, now: datetime) -> Iterator[DueEntry]:
         """What is due, by hour oldest first, in one range query."""
         for row in self._table.query(Span(partition_to=f"{now:%Y%m%d%H}~")):

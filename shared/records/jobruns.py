@@ -53,7 +53,7 @@ class JobRun:
     """One run of a job. Without an outcome it is at work, or was lost."""
 
     job: str
-    trigger: str  # timer | operator
+    trigger: str  # timer | operator | repair
     started_at: datetime
     scheduled_at: datetime | None = None  # null where the host did not say it
     window: datetime | None = None  # of a job that runs at most once a window

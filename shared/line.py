@@ -1,7 +1,9 @@
-"""The queues as the timers see them: how long they are, and how far the worker has come."""
+"""The queues as timers and operators see them: how long, how old, how far the worker has come."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import datetime
 
 from shared import telemetry
@@ -31,8 +33,17 @@ def _mark_of(body: bytes, deps: Dependencies) -> datetime | None:
     return draft.mark
 
 
-def tell_depths(deps: Dependencies) -> None:
-    """The gauge of every queue that we read."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class QueueState:
+    """A queue at one moment."""
+
+    name: str
+    messages: int  # about; hidden ones too
+    oldest_age_seconds: int | None  # of 32 visible messages; null when none is visible
+
+
+def states(deps: Dependencies) -> Iterator[QueueState]:
+    """Of every queue that we read."""
     names = deps.settings
     for name, queue in (
         (names.image_jobs_queue, deps.jobs),
@@ -40,12 +51,20 @@ def tell_depths(deps: Dependencies) -> None:
         (names.webhooks_queue, deps.webhooks),
         (names.webhooks_poison_queue, deps.webhooks_poisoned),
     ):
+        age = _oldest_age(queue, deps.clock())
+        yield QueueState(name=name, messages=queue.depth(), oldest_age_seconds=age)
+
+
+def tell_depths(deps: Dependencies) -> None:
+    """The gauges."""
+    for state in states(deps):
         telemetry.queue_depth(
-            queue=name, messages=queue.depth(), oldest_age_seconds=oldest_age(queue, deps.clock())
+            queue=state.name,
+            messages=state.messages,
+            oldest_age_seconds=state.oldest_age_seconds,
         )
 
 
-def oldest_age(queue: Queue, now: datetime) -> int | None:
-    """Seconds since the oldest of 32 visible messages was put in; null when none is visible."""
+def _oldest_age(queue: Queue, now: datetime) -> int | None:
     put_in = [found.inserted_at for found in queue.peek()]
     return max(0, int((now - min(put_in)).total_seconds())) if put_in else None
