@@ -11,6 +11,7 @@ claimed one, whoever triggers it:
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -23,11 +24,10 @@ from shared.domain.errors import AlreadyExistsError, ConflictError, RequestError
 from shared.domain.retention import SETTLED
 from shared.records.deadletters import DeadLetter
 from shared.records.jobruns import JobReport, JobRun, JobRuns, Outcome
-from shared.windows import window_of
+from shared.windows import occasion_of, window_of
 
 TIME_LIMIT = timedelta(minutes=8)  # functionTimeout is 10
 _LOST = "The run was lost: whether it did its work is not known."
-_EARLY = timedelta(minutes=1)  # a timer may fire a moment before its time
 
 
 class Policy(StrEnum):
@@ -100,7 +100,7 @@ def run(
 
 def _run_window(job: ScheduledJob, planned: JobRun, turn: Turn) -> JobRun | None:
     runs = JobRuns(turn.deps.jobruns_table)
-    window = window_of(job.schedule, _occasion(planned))
+    window = window_of(job.schedule, occasion_of(planned.started_at, planned.scheduled_at))
     try:
         claimed = runs.open_window(replace(planned, window=window, schedule=job.schedule))
     except AlreadyExistsError:
@@ -150,13 +150,6 @@ def close_lost(job: str, deps: Dependencies) -> int:
         except ConflictError:  # another host has said so
             continue
     return len(lost)
-
-
-def _occasion(planned: JobRun) -> datetime:
-    """Now; or the planned time where the host fired a moment before it."""
-    now, planned_at = planned.started_at, planned.scheduled_at
-    early = planned_at is not None and now < planned_at <= now + _EARLY
-    return planned_at if early and planned_at else now
 
 
 def _refuse(trigger: str, code: str, detail: str) -> None:
@@ -213,3 +206,9 @@ def _time(text: str | None) -> datetime | None:
         return None
     aware = read if read.tzinfo else read.replace(tzinfo=UTC)
     return aware.astimezone(UTC) if aware.year > 1 else None
+
+
+if __name__ == "__main__":
+    from shared.verifying import main
+
+    sys.exit(main(sys.argv[1:]))

@@ -8,6 +8,17 @@ from datetime import datetime, timedelta
 from croniter import croniter
 
 _INSTANT = timedelta(microseconds=1)
+_EARLY = timedelta(minutes=1)  # a timer may fire a moment before its time
+
+
+def occasion_of(started_at: datetime, planned_at: datetime | None) -> datetime:
+    """When the run counts as begun: the planned time where the host fired a moment before it.
+
+    Any other planned time says nothing: after missed days it is long past, and a run that was
+    asked for by hand carries that of the next.
+    """
+    early = planned_at is not None and started_at < planned_at <= started_at + _EARLY
+    return planned_at if early and planned_at else started_at
 
 
 def window_of(schedule: str, at: datetime) -> datetime:

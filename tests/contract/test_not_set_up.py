@@ -13,7 +13,7 @@ from shared.storage.services import Services
 from shared.storage.tables import AzureTable
 from tests.contract.conftest import fresh
 
-ROW = Row("p", "k", {"n": 1}, 'W/"datetime\'2026-08-01T12%3A00%3A00.0000000Z\'"')
+ROW = Row("p", "k", {"n": 1}, "W/\"datetime'2026-08-01T12%3A00%3A00.0000000Z'\"")
 
 TABLE_CALLS = {
     "get": lambda table: table.get("p", "k"),
