@@ -13,6 +13,7 @@ from shared.web import Front
 AUTH_MODE = os.environ.get("AUTH_MODE", "").strip()  # decides who may reach a route at all
 OWNER = func.AuthLevel.FUNCTION if AUTH_MODE == "key" else func.AuthLevel.ANONYMOUS
 ANYONE = func.AuthLevel.ANONYMOUS
+OPERATOR = func.AuthLevel.ADMIN
 
 app = func.FunctionApp()
 front = Front(AUTH_MODE)
@@ -130,6 +131,33 @@ def health_ready(req: func.HttpRequest) -> func.HttpResponse:
     from shared.bootstrap import dependencies
 
     return front.serve(req, "health_ready", connect=dependencies, model_usable=model_usable)
+
+
+@app.route("ops/summary", methods=["GET"], auth_level=OPERATOR)
+def ops_summary(req: func.HttpRequest) -> func.HttpResponse:
+    return front.serve(req, "ops_summary")
+
+
+@app.route("ops/cleanup", methods=["POST"], auth_level=OPERATOR)
+def ops_cleanup(req: func.HttpRequest) -> func.HttpResponse:
+    from cleanup_abandoned_drafts.handler import run_cleanup_now
+
+    return front.serve(req, "ops_cleanup", run_cleanup_now=run_cleanup_now)
+
+
+@app.route("ops/retry-failed", methods=["POST"], auth_level=OPERATOR)
+def ops_retry_failed(req: func.HttpRequest) -> func.HttpResponse:
+    return front.serve(req, "ops_retry_failed")
+
+
+@app.route("ops/dead-letters", methods=["GET"], auth_level=OPERATOR)
+def ops_dead_letters(req: func.HttpRequest) -> func.HttpResponse:
+    return front.serve(req, "ops_dead_letters")
+
+
+@app.route("ops/dead-letters/{id}/replay", methods=["POST"], auth_level=OPERATOR)
+def ops_replay_dead_letter(req: func.HttpRequest) -> func.HttpResponse:
+    return front.serve(req, "ops_replay_dead_letter")
 
 
 @app.route("openapi.json", methods=["GET"], auth_level=ANYONE)

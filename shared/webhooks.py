@@ -42,7 +42,8 @@ def deliver(
     dead letter at once.
     """
     if not _is_event(body):
-        _keep(body, MALFORMED, "not a CloudEvent", dequeue_count, deps)
+        queue = deps.settings.webhooks_queue
+        _keep(body, MALFORMED, "not a CloudEvent", queue, dequeue_count, deps)
         return
     url = deps.settings.events_webhook_url
     if not url:
@@ -60,7 +61,8 @@ def deliver(
 
 def give_up(body: bytes, *, dequeue_count: int, deps: Dependencies) -> None:
     """The host has tried often enough: kept for inspection and replay."""
-    _keep(body, UNDELIVERED, "given up by the host", dequeue_count, deps)
+    queue = deps.settings.webhooks_poison_queue
+    _keep(body, UNDELIVERED, "given up by the host", queue, dequeue_count, deps)
 
 
 def signature(secret: str, stamp: str, body: bytes) -> str:
@@ -77,11 +79,13 @@ def _is_event(body: bytes) -> bool:
     return isinstance(event, dict) and event.get("specversion") == "1.0" and "id" in event
 
 
-def _keep(body: bytes, code: str, reason: str, dequeue_count: int, deps: Dependencies) -> None:
+def _keep(
+    body: bytes, code: str, reason: str, queue: str, dequeue_count: int, deps: Dependencies
+) -> None:
     """Named by the body, so that saying it twice keeps one letter of the second."""
     letter = DeadLetter(
         at=deps.clock(),
-        queue=deps.settings.webhooks_queue,
+        queue=queue,
         reason=reason,
         code=code,
         body=body,

@@ -63,15 +63,14 @@ class Operation:
     problems: Problems = field(default_factory=dict)
 
 
-def form_of(most: int) -> Json:
+def form_of(most: int, *, switch: bool = True) -> Json:
     """The multipart form of an upload of up to `most` files."""
     files: Json = {"type": "array", "items": FILE, "minItems": 1, "maxItems": most}
-    switch: Json = {"type": "boolean", "description": "Keep the background; nothing is cut out."}
-    return {
-        "type": "object",
-        "required": ["files"],
-        "properties": {"files": files if most > 1 else FILE, "skipSegmentation": switch},
-    }
+    fields: Json = {"files": files if most > 1 else FILE}
+    if switch:
+        says = "Keep the background; nothing is cut out."
+        fields["skipSegmentation"] = {"type": "boolean", "description": says}
+    return {"type": "object", "required": ["files"], "properties": fields}
 
 
 def both(*several: Problems) -> Problems:

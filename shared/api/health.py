@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 
 from shared.api.exchange import Answer, Request, answer
-from shared.api.views import Degradation, LiveView, ReadyView
+from shared.api.service_views import Degradation, LiveView, ReadyView
 from shared.dependencies import Dependencies
 from shared.domain.errors import (
     ConflictError,

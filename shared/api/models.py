@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import (
     AwareDatetime,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     StringConstraints,
@@ -24,6 +25,13 @@ from shared.image_probe import MAX_BYTES
 MAX_JSON_BYTES = 64_000
 MAX_COLORS = 8
 
+
+def _whole(value: object) -> object:
+    """JSON knows one kind of number: 7.0 is a whole one."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+type Whole = Annotated[int, BeforeValidator(_whole)]
 type Line = Annotated[str, StringConstraints(strip_whitespace=True, pattern=r"\S", max_length=120)]
 type Text = Annotated[str, StringConstraints(strip_whitespace=True, max_length=2000)]
 type Hex = Annotated[str, StringConstraints(pattern="^#[0-9a-fA-F]{6}$", to_lower=True)]
@@ -43,9 +51,13 @@ class UploadRequest(Sent):
 
     file_name: Annotated[str, StringConstraints(max_length=1000)] | None = None
     content_type: str = Field(
-        max_length=100, description="`image/*` or `application/octet-stream`."
+        max_length=100,
+        description="What the bytes will be sent as.",
+        json_schema_extra={"pattern": "^(image/.*|application/octet-stream)$"},  # else 415
     )
-    size: int = Field(ge=0, description=f"Bytes; at most {MAX_BYTES}.")
+    size: Whole = Field(
+        ge=0, description="Bytes.", json_schema_extra={"minimum": 1, "maximum": MAX_BYTES}
+    )
     skip_segmentation: bool = False
 
 
@@ -83,12 +95,12 @@ class ReprocessRequest(Sent):
 
 
 class RetryFailedRequest(Sent):
-    """Which Failed drafts an operator wants to be tried again."""
+    """Which Failed drafts an operator wants to be tried again; those longest failed come first."""
 
-    code: str = Field(max_length=64, description="The error code of the drafts, e.g. WORKER_LOST.")
-    since: AwareDatetime = Field(description="Failed at this time or later.")
-    max: int = Field(default=100, ge=1, le=1000)
-    dry_run: bool = Field(default=True, description="Count only; nothing is retried.")
+    code: str | None = Field(default=None, max_length=64, description="Only with this error code.")
+    since: AwareDatetime | None = Field(default=None, description="Only if failed since then.")
+    max: Whole = Field(default=100, ge=1, le=1000)
+    dry_run: bool = Field(default=False, description="Say which; nothing is retried.")
 
 
 def read_json[T: Sent](request: Request, kind: type[T]) -> T:

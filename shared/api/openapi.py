@@ -14,13 +14,15 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, models_json
 
 from shared.api.codes import BY_NAME, CODES
 from shared.api.describing import RETRY_AFTER, Json, Operation, Problems, Shown
+from shared.api.draft_operations import DRAFT_OPERATIONS
 from shared.api.exchange import JSON, PROBLEM_JSON, Answer, Request
-from shared.api.operations import OPERATIONS
 from shared.api.routes import ROUTES, Access, Route
+from shared.api.service_operations import SERVICE_OPERATIONS
 from shared.api.views import ProblemView, View
 from shared.domain.draft import Metadata
 from shared.settings import Settings
 
+OPERATIONS = {**DRAFT_OPERATIONS, **SERVICE_OPERATIONS}
 _REF = "#/components/schemas/{model}"
 _VIEW = re.compile(r"View\b")
 _PARAMETER = re.compile(r"\{([a-z]+)(:guid)?\}")
@@ -95,7 +97,7 @@ def _parameters(route: Route, operation: Operation, mode: str) -> Iterator[Json]
             "in": "header",
             "required": mode == "key",
             "description": "Whose drafts these are.",
-            "schema": {"type": "string", "minLength": 1, "maxLength": 128},
+            "schema": {"type": "string", "minLength": int(mode == "key"), "maxLength": 128},
         }
 
 

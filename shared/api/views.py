@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime
-from enum import StrEnum
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -163,28 +162,6 @@ class ImageV1View(DraftView):
     """The draft, and the lasting address of its picture."""
 
     cdn_url: str
-
-
-class LiveView(View):
-    """The process answers."""
-
-    status: Literal["live"] = "live"
-
-
-class Degradation(StrEnum):
-    """For what people have to wait, or do without."""
-
-    MODEL_MISSING = "model_missing"
-    BACKLOG = "backlog"
-    DEAD_LETTERS = "dead_letters"
-    CLEANUP_LAG = "cleanup_lag"
-
-
-class ReadyView(View):
-    """Requests can be served, if not in full."""
-
-    status: Literal["ready"] = "ready"
-    degraded: list[Degradation]
 
 
 class FieldErrorView(View):

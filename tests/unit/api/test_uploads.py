@@ -35,6 +35,11 @@ def test_upload_address_is_for_one_blob_and_ten_minutes(caller, world):
     assert reply.headers["location"] == f"{BASE}/wardrobe/drafts/{view['draftId']}"
 
 
+def test_upload_size_may_be_written_as_any_json_number(caller):
+    """7.0 is a whole number in JSON."""
+    assert caller.ask("create_upload", json=WISH | {"size": 7.0}).status == 201
+
+
 def test_upload_shell_waits_and_is_not_queued(caller, world):
     """An unfinished direct upload has no work, and ends after a day."""
     draft_id = begun(caller, world)
