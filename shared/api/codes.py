@@ -79,7 +79,6 @@ CODES = (
     Code("DRAFT_FAILED", (409,), "A Failed draft cannot be accepted.", "POST retry, or delete it."),
     Code("ACCEPTED", (409,), "The picture of an accepted draft is never replaced.",
          "Upload the photo again."),
-    Code("CONFLICT", (409,), "Somebody else changed it at that moment.", "Read it again.", True),
     Code("RATE_LIMITED", (429,), "Too many uploads or status calls in a minute.", _AGAIN, True),
     Code("BUSY", (429,), "This process is making another cut-out.", _AGAIN, True),
     Code("STILL_PROCESSING", (504,), "Not finished within 60 seconds; the draft goes on.",

@@ -35,10 +35,8 @@ def create_upload(request: Request, deps: Dependencies) -> Answer:
     limit_uploads(request, deps)
     wanted = read_json(request, UploadRequest)
     _check_announced(wanted)
-    now = deps.clock()
-    [announced] = deps.store.announce([_shell(request, wanted, deps)], now)
-    [draft] = deps.store.add([(announced, event_of(announced, EventType.CREATED, now))])
-    until = now + timedelta(minutes=deps.settings.upload_sas_minutes)
+    draft = settle(lambda: _begun(request, wanted, deps))
+    until = draft.created_at + timedelta(minutes=deps.settings.upload_sas_minutes)
     view = UploadView(
         draft_id=draft.id,
         upload_url=deps.uploads.upload_url(raw_blob(draft.owner_key, draft.id), until=until),
@@ -56,6 +54,15 @@ def submit_upload(request: Request, deps: Dependencies) -> Answer:
     another photo can be sent to the same address.
     """
     return draft_answer(202, settle(lambda: _submitted(request, deps)), deps)
+
+
+def _begun(request: Request, wanted: UploadRequest, deps: Dependencies) -> Draft:
+    """The shell: its due entry, then its row, as when photos are accepted."""
+    shell = _shell(request, wanted, deps)
+    [announced] = deps.store.announce([shell], shell.created_at)
+    created = event_of(announced, EventType.CREATED, shell.created_at)
+    [draft] = deps.store.add([(announced, created)])
+    return draft
 
 
 def _submitted(request: Request, deps: Dependencies) -> Draft:
