@@ -32,7 +32,7 @@ format: setup
 	$(BIN)/ruff check --fix .
 
 test: setup
-	$(BIN)/pytest
+	$(BIN)/pytest -n auto --dist loadfile
 
 demo: setup
 	$(BIN)/python -m bench.demo
