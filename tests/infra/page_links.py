@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.infra.bicep_tree import read_bicep
 
-PAGES = ("docs/runbook.md", "docs/telemetry.md", "infra/README.md")
+PAGES = ("*.md", "docs/*.md", "infra/*.md")
 LINK = re.compile(r"\[[^\]]+\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ (.+)$", re.M)
 TABLE_NAME = re.compile(r"^\| `(\w+)` \|", re.M)
@@ -17,11 +17,10 @@ CODE_BLOCK = re.compile(r"^```.*?^```", re.M | re.S)
 def check_links(root: Path) -> list[str]:
     """Every relative link of these pages has its file and its heading."""
     found = []
-    for page in PAGES:
-        written = CODE_BLOCK.sub("", (root / page).read_text())
-        for target in LINK.findall(written):
-            if not target.startswith(("http://", "https://")) and not _exists(root / page, target):
-                found.append(f"{page}: the link to {target} leads nowhere")
+    for page in sorted(path for pattern in PAGES for path in root.glob(pattern)):
+        for target in LINK.findall(CODE_BLOCK.sub("", page.read_text())):
+            if not target.startswith(("http://", "https://")) and not _exists(page, target):
+                found.append(f"{page.relative_to(root)}: the link to {target} leads nowhere")
     return found
 
 
