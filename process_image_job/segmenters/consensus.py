@@ -17,6 +17,7 @@ from process_image_job.values import Pixels
 _CUT_SIDE = 160  # GrabCut loses thin parts below this
 _ENCLOSED = 0.8  # weight of being shut off from the border
 _FIT_VOTES = 1.8  # of the colour fit, which is right more often than either cut
+_VETO, _VETOED = 0.1, 0.4  # what the fit surely calls wall is wall; cuts take shadows for cloth
 _LOST = 0.1  # agreement that a cut takes with it when it has no vote
 _COLLAPSED = 0.5  # a cut that finds less than this of the fit's area has lost the garment
 
@@ -38,6 +39,7 @@ def common_opinion(rgb: Pixels) -> Opinion:
     votes = [cut for cut in cuts if cut.mean() >= _COLLAPSED * area]
     total = _FIT_VOTES * fit + sum(vote.astype(np.float32) for vote in votes)
     probability = total / (_FIT_VOTES + len(votes))
+    probability = np.where(fit < _VETO, np.minimum(probability, _VETOED), probability)
     together = probability > 0.5
     agreement = float(np.mean([overlap(guess, together) for guess in (fit > 0.5, *votes)]))
     lost = _LOST * (len(cuts) - len(votes))

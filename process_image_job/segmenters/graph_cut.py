@@ -27,12 +27,12 @@ def guess_from_ellipse(small: Working, rounds: int = 3) -> Mask:
     return _cut(small.rgb, state, rounds)
 
 
-def outlined(rgb: Pixels, rough: Mask, surely: Mask, surely_not: Mask, rounds: int = 1) -> Mask:
-    """The rough mask with its outline moved to the edges of the picture."""
+def outlined(rgb: Pixels, rough: Mask, surely: Mask, surely_not: Mask) -> Mask:
+    """The rough mask with its outline moved to the edges of the picture; sure pixels stay."""
     state = np.where(rough, cv2.GC_PR_FGD, cv2.GC_PR_BGD)
     state[surely] = cv2.GC_FGD
     state[surely_not] = cv2.GC_BGD
-    return _cut(rgb, state, rounds)
+    return _cut(rgb, state, rounds=1)
 
 
 def _cut(rgb: Pixels, state: NDArray[np.integer], rounds: int) -> Mask:

@@ -13,6 +13,7 @@ from process_image_job.segmenters.confidence import confidence, sureness
 from process_image_job.segmenters.consensus import Opinion, common_opinion
 from process_image_job.segmenters.graph_cut import outlined
 from process_image_job.segmenters.matting import full_alpha
+from process_image_job.segmenters.openings import opened
 from process_image_job.segmenters.own_alpha import MASK_SIDE
 from process_image_job.segmenters.working import Floats, working_copy
 from process_image_job.steps.scale import area, fitted, flattened
@@ -58,6 +59,7 @@ def _placed(rgb: Pixels, opinion: Opinion) -> tuple[Floats, float]:
     probability = cv2.resize(opinion.probability.astype(np.float32), (rgb.shape[1], rgb.shape[0]))
     rough = tidied(probability > 0.5)
     cut = outlined(rgb, rough, probability > 1 - _UNDECIDED, probability < _UNDECIDED)
-    mask = tidied(cut)
-    sure = confidence(working_copy(rgb, _OUTLINE_SIDE), mask, probability, opinion.agreement)
+    photo = working_copy(rgb, _OUTLINE_SIDE)
+    mask = opened(photo, tidied(cut))
+    sure = confidence(photo, mask, probability, opinion.agreement)
     return mask.astype(np.float32), sure
