@@ -37,7 +37,7 @@ class Front:
         server = web.Application(client_max_size=self._body_limit, middlewares=[self._limit_body])
         server.add_routes(admin.routes())
         server.router.add_route("*", "/", self._home)
-        server.router.add_route("*", "/{path:.*}", self._function)
+        server.router.add_route("*", r"/{path:[\s\S]*}", self._function)
         return web.AppRunner(
             server,
             access_log=None,

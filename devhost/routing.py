@@ -91,7 +91,7 @@ def parse_route(template: str, methods: tuple[str, ...]) -> Route:
     return Route(
         template=template.strip("/").lower(),
         methods=methods,
-        pattern=re.compile(pattern, re.IGNORECASE),
+        pattern=re.compile(pattern, re.IGNORECASE | re.DOTALL),
         parameters=tuple(parameters),
     )
 

@@ -19,7 +19,7 @@ KEY = Parameter(
 SKIP = Parameter(
     name="skipSegmentation",
     schema={"type": "boolean"},
-    says="For a raw body, in place of the form field.",
+    says="In place of the form field; a raw body has none.",
 )
 FILE_NAME = Parameter(name="fileName", says="For a raw body: the name to show back.")
 UPLOAD_BODY: Mapping[str, type[BaseModel] | Json] = {

@@ -122,7 +122,7 @@ DRAFT_OPERATIONS: Mapping[str, Operation] = {
             ),
             Parameter(
                 name="continuation",
-                schema={"type": "string", "pattern": f"^{CONTINUATION}$"},
+                schema={"type": "string", "pattern": f"^({CONTINUATION})?$"},
                 says="The token of the page before. A short page may still have one.",
             ),
         ),
@@ -170,6 +170,7 @@ DRAFT_OPERATIONS: Mapping[str, Operation] = {
     "delete_draft": Operation(
         summary="Delete a draft, its pictures and its history",
         answers={204: Shown(says="Gone, also when it was gone before.", content="")},
+        problems=UNKNOWN,
     ),
     "list_draft_events": Operation(
         summary="What happened to a draft",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from multipart import MultipartError, MultipartParser, MultipartPart, parse_options_header
 
@@ -32,14 +32,15 @@ class Form:
 
     files: tuple[SentFile, ...]
     fields: dict[str, str] = field(default_factory=dict)
+    query: dict[str, str] = field(default_factory=dict)
     raw: bool = False
 
     def flag(self, name: str) -> bool:
-        """A switch among the fields; not there is off. Raises RequestError (400)."""
-        text = self.fields.get(name, "").strip().lower()
-        if text not in _FLAGS:
+        """A switch, on where the form or the query says so. Raises RequestError (400)."""
+        said = [words.get(name, "").strip().lower() for words in (self.fields, self.query)]
+        if not _FLAGS.keys() >= set(said):
             raise invalid(name, "must be true or false")
-        return _FLAGS[text]
+        return any(_FLAGS[text] for text in said)
 
 
 def require_length(request: Request) -> None:
@@ -58,12 +59,12 @@ def read_form(request: Request) -> Form:
     require_length(request)
     kind, options = parse_options_header(request.headers.get("content-type", ""))
     if kind == "multipart/form-data":
-        return _read_multipart(request.body, options.get("boundary", ""))
+        form = _read_multipart(request.body, options.get("boundary", ""))
+        return replace(form, query=dict(request.query))
     if kind.startswith(_RAW_TYPES):
         name = request.query.get("fileName")
-        return Form(
-            files=(SentFile(name=name, data=request.body),), fields=dict(request.query), raw=True
-        )
+        file = SentFile(name=name, data=request.body)
+        return Form(files=(file,), query=dict(request.query), raw=True)
     raise RequestError(
         415, "UNSUPPORTED_MEDIA_TYPE", "Send multipart/form-data, or one picture as image/*."
     )

@@ -31,7 +31,7 @@ def _whole(value: object) -> object:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-type Whole = Annotated[int, BeforeValidator(_whole)]
+Whole = Annotated[int, BeforeValidator(_whole)]
 type Line = Annotated[str, StringConstraints(strip_whitespace=True, pattern=r"\S", max_length=120)]
 type Text = Annotated[str, StringConstraints(strip_whitespace=True, max_length=2000)]
 type Hex = Annotated[str, StringConstraints(pattern="^#[0-9a-fA-F]{6}$", to_lower=True)]
