@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import cv2
 import numpy as np
 from numpy.typing import NDArray
@@ -9,39 +11,53 @@ from numpy.typing import NDArray
 from process_image_job.steps.crop import mask_from_png
 from process_image_job.steps.palette import PALETTE
 from process_image_job.steps.scale import area, fitted
-from process_image_job.values import CutOut, Photo
+from process_image_job.values import CutOut, Photo, Pixels
 from shared.domain.pictures import Color, Segmentation
 
-_SIDE = 192
+_SIDE = 400  # fine patterns must not mix into colours that are nowhere on the cloth
 _CALM = 0.6  # share of the pixels, the flattest ones, that are looked at
+_SAMPLES = 6_000
 _CLUSTERS = 8
+_SAME_CLOTH = 9.0  # clusters this close are one cloth in light and in shade
 _LEAST_SHARE = 0.05
 _MOST = 5
+_LIGHT = 0.6  # lightness says less about a name than hue does
+_HUE = 1.3
+_PAPER = 92.0  # lightness that the brightest part of a photo should have
+_MOST_GAIN = 1.25
 
 Floats = NDArray[np.float32]
 
 
 def garment_colours(photo: Photo, cut_out: CutOut | None) -> tuple[Color, ...]:
     """Up to five named colours, largest share first, from the garment's pixels only."""
-    colours, weights = _samples(photo, cut_out)
-    centres, shares = _clusters(colours, weights)
-    return _named(centres, shares)
-
-
-def _samples(photo: Photo, cut_out: CutOut | None) -> tuple[Floats, Floats]:
-    """CIELAB colours (n, 3) and weights (n,) of the pixels that show the garment."""
     size = fitted(photo.width, photo.height, _SIDE)
     lab = _lab(area(photo.rgb, size))
+    cover = _cover(photo, cut_out, size)
+    colours, weights = _samples(lab, cover)
+    centres, shares = _clusters(colours, weights)
+    gain = min(_MOST_GAIN, max(1.0, _PAPER / max(1.0, float(np.percentile(lab[..., 0], 98)))))
+    return _named(*_joined(centres, shares), gain)
+
+
+def _cover(photo: Photo, cut_out: CutOut | None, size: tuple[int, int]) -> Floats:
+    """How much of each pixel (h, w) is garment, 0..1; everything where nothing was cut out."""
+    plane: Pixels | None = photo.alpha
     if cut_out is not None and cut_out.segmentation is Segmentation.APPLIED:
-        weight = area(mask_from_png(cut_out.mask_png), size).astype(np.float32) / 255
-    elif photo.alpha is not None:
-        weight = area(photo.alpha, size).astype(np.float32) / 255
-    else:
-        weight = np.ones(lab.shape[:2], np.float32)
-    kept = weight >= min(0.9, float(weight.max()))
+        plane = mask_from_png(cut_out.mask_png)
+    if plane is None:
+        return np.ones(size[::-1], np.float32)
+    return area(plane, size) / np.float32(255)
+
+
+def _samples(lab: Floats, cover: Floats) -> tuple[Floats, Floats]:
+    """CIELAB colours (n, 3) and weights (n,) of the flattest pixels of the garment."""
+    kept = cover >= min(0.9, float(cover.max()))
     mixed = _contrast(lab)
     kept &= mixed <= np.quantile(mixed[kept], _CALM)
-    return lab[kept], weight[kept].astype(np.float32)
+    colours, weights = lab[kept], cover[kept]
+    step = max(1, len(colours) // _SAMPLES)
+    return colours[::step], weights[::step].astype(np.float32)
 
 
 def _contrast(lab: Floats) -> Floats:
@@ -50,10 +66,6 @@ def _contrast(lab: Floats) -> Floats:
     planes = [cv2.morphologyEx(plane, cv2.MORPH_GRADIENT, square) for plane in cv2.split(lab)]
     total: Floats = sum(planes[1:], planes[0])
     return total
-
-
-def _lab(rgb: NDArray[np.uint8]) -> Floats:
-    return cv2.cvtColor(rgb.astype(np.float32) / 255, cv2.COLOR_RGB2LAB)
 
 
 def _clusters(colours: Floats, weights: Floats) -> tuple[Floats, Floats]:
@@ -65,8 +77,25 @@ def _clusters(colours: Floats, weights: Floats) -> tuple[Floats, Floats]:
     return centres, (shares / shares.sum()).astype(np.float32)
 
 
-def _named(centres: Floats, shares: Floats) -> tuple[Color, ...]:
-    names = [_name(centre) for centre in centres]
+def _joined(centres: Floats, shares: Floats) -> tuple[Floats, Floats]:
+    """The clusters with the closest pairs made one, until none is the same cloth as another."""
+    centres, shares = centres.copy(), shares.copy()
+    while len(centres) > 1:
+        steps = (centres[:, None] - centres[None]) * np.array([0.5, 1, 1], np.float32)
+        distance = np.sqrt((steps**2).sum(axis=-1)) + np.eye(len(centres), dtype=np.float32) * 1e3
+        one, other = divmod(int(distance.argmin()), len(centres))
+        if distance[one, other] > _SAME_CLOTH:
+            break
+        first, second = float(shares[one]), float(shares[other])
+        both = max(first + second, 1e-9)
+        centres[one] = (centres[one] * first + centres[other] * second) / both
+        shares[one] = first + second
+        centres, shares = np.delete(centres, other, axis=0), np.delete(shares, other)
+    return centres, shares
+
+
+def _named(centres: Floats, shares: Floats, gain: float) -> tuple[Color, ...]:
+    names = [_name(centre * np.array([gain, 1, 1], np.float32)) for centre in centres]
     found = []
     for name in set(names):
         own = [i for i, each in enumerate(names) if each == name]
@@ -78,13 +107,21 @@ def _named(centres: Floats, shares: Floats) -> tuple[Color, ...]:
 
 
 def _name(lab: Floats) -> str:
-    anchors = np.array([_anchor(code) for code in PALETTE.values()])
-    return list(PALETTE)[int(np.argmin(((anchors - lab) ** 2).sum(axis=1)))]
+    names, anchors = _anchors()
+    away = (anchors - lab) * np.array([_LIGHT, _HUE, _HUE], np.float32)
+    return names[int(np.argmin((away**2).sum(axis=1)))]
 
 
-def _anchor(code: str) -> Floats:
-    rgb = np.frombuffer(bytes.fromhex(code[1:]), np.uint8).reshape(1, 1, 3)
-    return _lab(rgb)[0, 0]
+@cache
+def _anchors() -> tuple[tuple[str, ...], Floats]:
+    pairs = [(name, code) for name, codes in PALETTE.items() for code in codes]
+    raw = b"".join(bytes.fromhex(code[1:]) for _, code in pairs)
+    rgb = np.frombuffer(raw, np.uint8).reshape(1, -1, 3)
+    return tuple(name for name, _ in pairs), _lab(rgb)[0]
+
+
+def _lab(rgb: Pixels) -> Floats:
+    return cv2.cvtColor(rgb.astype(np.float32) / 255, cv2.COLOR_RGB2LAB)
 
 
 def _hex(lab: Floats) -> str:

@@ -1,9 +1,13 @@
 """Colours: named as a person in fashion would, from the garment alone."""
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from process_image_job.pipeline import analyze, load_cut_out
+from process_image_job.pipeline import analyze, cut_out, load_cut_out
+from process_image_job.segmenters.local import LocalSegmenter
 from process_image_job.steps.crop import garment_box, mask_png
 from process_image_job.steps.decode import decode
 from shared.domain.pictures import Color, Segmentation
@@ -79,3 +83,17 @@ def test_colours_of_transparent_picture() -> None:
     found = analyze(decode(drawing.saved(rgba, "PNG")), None)
     assert found[0].name == "Red"
     assert "Green" not in {color.name for color in found}
+
+
+def test_colours_of_photos_labelled_by_eye(shared_data: Path) -> None:
+    """Of 40 real photos the first colour is the labelled one, or one that a person may also say."""
+    labels = json.loads((Path(__file__).parent / "colour_labels.json").read_text())
+    exact = accepted = 0
+    for name, label in labels.items():
+        photo = decode((shared_data / "garments-validation" / name).read_bytes())
+        first = analyze(photo, cut_out(photo, LocalSegmenter()))[0].name
+        exact += first == label["first"]
+        accepted += first in [label["first"], *label["also"]]
+    assert len(labels) == 40
+    assert (exact, accepted) >= (26, 34)
+    assert accepted >= 34
