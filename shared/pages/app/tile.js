@@ -38,7 +38,7 @@ export function newTile(item, act) {
   tile.querySelector(".photo").addEventListener("load", (event) => { event.target.hidden = false; });
   tile.addEventListener("click", (event) => {
     const button = event.target.closest("button[data-act]");
-    if (button && !button.disabled) press(button, item, act);
+    if (button && !item.pending) press(button, item, act);
   });
   return tile;
 }
@@ -139,7 +139,8 @@ function undo(item) {
 }
 
 function button(act, label, item, kind = "") {
-  const made = element("button", { type: "button", className: kind, textContent: label, disabled: Boolean(item.pending) });
+  const made = element("button", { type: "button", className: kind, textContent: label });
+  made.ariaDisabled = item.pending ? "true" : null; // a disabled button would lose the focus
   made.dataset.act = act;
   made.setAttribute("aria-label", `${label}: ${nameOf(item)}`);
   return made;

@@ -1,0 +1,323 @@
+"""The page `app`, as people use it."""
+
+import re
+import time
+from itertools import pairwise
+
+import httpx
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
+
+from shared.domain.draft import DraftStatus
+from tests.api.service import PHOTOS
+
+STATUS = re.compile(r"/wardrobe/drafts/status")
+UPLOAD = re.compile(r"/wardrobe/drafts$")
+
+
+@pytest.fixture
+def cut_photo(tmp_path):
+    """A photo that was cut off: its head is fine, its end is missing."""
+    path = tmp_path / "cut.jpg"
+    path.write_bytes(PHOTOS[0].read_bytes()[:9000])
+    return path
+
+
+@pytest.fixture
+def no_photo(tmp_path):
+    path = tmp_path / "letter.txt"
+    path.write_text("This is no picture.")
+    return path
+
+
+@pytest.mark.parametrize("width", ["desktop", "phone"])
+def test_ten_files_in_one_bad_one_no_photo(visit, width, cut_photo, no_photo):
+    """Previews at once, tiles that move, reasons for the two that fail, all accepted at the end."""
+    visitor = visit(width)
+    page = visitor.page
+    visitor.keep(f"{width}-1-empty")
+    visitor.choose(*PHOTOS[:8], cut_photo, no_photo)
+    expect(page.locator(".tile")).to_have_count(10)
+    expect(page.locator('.tile img[src^="blob:"]').first).to_be_visible()
+    visitor.wait_for("Rejected", 1)
+    visitor.keep(f"{width}-2-processing")
+    visitor.wait_for("Ready", 8)
+    visitor.wait_for("Failed", 1)
+    expect(page.get_by_text("This is not a photo we can read.")).to_be_visible()
+    expect(page.get_by_text("The photo is damaged or incomplete.")).to_be_visible()
+    expect(page.locator("#counts")).to_have_text("8 to review · 2 with a problem")
+    expect(page.locator(".tile img.cutout").first).to_be_visible()
+    visitor.keep(f"{width}-3-ready")
+    page.get_by_role("button", name="Accept all 8 ready").click()
+    visitor.wait_for("Accepted", 8)
+    visitor.keep(f"{width}-4-accepted")
+    listed = visitor.api.get("/wardrobe/drafts", params={"status": "Accepted"}).json()["drafts"]
+    assert len(listed) == 8
+
+
+def test_refresh_in_mid_way_loses_nothing(visit):
+    """What is processing goes on, and the page finds it again."""
+    visitor = visit()
+    visitor.choose(*PHOTOS[:3])
+    visitor.wait_for("Sending", 0)
+    visitor.page.reload()
+    expect(visitor.page.locator(".tile")).to_have_count(3)
+    visitor.wait_for("Ready", 3)
+
+
+def test_failed_photo_is_retried(visit):
+    """Its reason stands on the tile, and one click brings it to the end."""
+    visitor = visit()
+    draft = visitor.service.ready(visitor.api)
+    visitor.service.fail(visitor.owner, draft["id"])
+    visitor.page.reload()
+    expect(visitor.page.get_by_text("It failed.")).to_be_visible()
+    visitor.keep("desktop-5-failed")
+    visitor.page.get_by_role("button", name=re.compile("Try again")).click()
+    visitor.wait_for("Ready", 1)
+    assert visitor.api.get(f"/wardrobe/drafts/{draft['id']}").json()["retryCount"] == 1
+
+
+def test_photo_that_can_never_work_has_no_retry(visit):
+    """Only deleting is left."""
+    visitor = visit()
+    draft = visitor.service.ready(visitor.api)
+    visitor.service.fail(visitor.owner, draft["id"], retryable=False)
+    visitor.page.reload()
+    visitor.wait_for("Failed", 1)
+    assert visitor.page.get_by_role("button", name=re.compile("Try again")).count() == 0
+
+
+@pytest.mark.parametrize("width", ["desktop", "phone"])
+def test_category_and_colours_are_corrected(visit, width):
+    """In the dialog, and still there after a refresh."""
+    visitor = visit(width)
+    draft = visitor.service.ready(visitor.api)
+    page = visitor.page
+    page.reload()
+    page.get_by_role("button", name=re.compile("^Correct")).click()
+    visitor.keep(f"{width}-6-dialog")
+    page.get_by_label("Category").select_option("Hat")
+    page.get_by_label("Add a colour").select_option(label="Teal")
+    page.get_by_label("Title").fill("Party dress")
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.get_by_role("heading", name="Party dress")).to_be_visible()
+    page.reload()
+    expect(page.locator(".tile").get_by_text("Hat", exact=True)).to_be_visible()
+    metadata = visitor.api.get(f"/wardrobe/drafts/{draft['id']}").json()["metadata"]
+    assert (metadata["category"], metadata["source"]) == ("Hat", "user")
+    assert "Teal" in [color["name"] for color in metadata["colors"]]
+
+
+def test_correction_of_what_somebody_else_corrected(visit):
+    """The page says so, keeps what was typed, and saves at the second try."""
+    visitor = visit()
+    draft = visitor.service.ready(visitor.api)
+    page = visitor.page
+    page.reload()
+    page.get_by_role("button", name=re.compile("^Correct")).click()
+    page.get_by_label("Title").fill("Mine")
+    other = visitor.api.patch(
+        f"/wardrobe/drafts/{draft['id']}", json={"notes": "Theirs"}, headers={"If-Match": "*"}
+    )
+    assert other.status_code == 200
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.locator("#editor-notice")).to_contain_text("has changed meanwhile")
+    expect(page.get_by_label("Title")).to_have_value("Mine")
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.get_by_role("heading", name="Mine")).to_be_visible()
+
+
+def test_cut_out_is_undone_and_used_again(visit):
+    """The photo as taken, and back."""
+    visitor = visit()
+    visitor.service.ready(visitor.api)
+    page = visitor.page
+    page.reload()
+    page.get_by_role("button", name=re.compile("Undo cut-out")).click()
+    expect(page.locator(".tile img.photo:not(.glyph)")).to_be_visible()
+    visitor.keep("desktop-7-undone")
+    page.get_by_role("button", name=re.compile("Use cut-out")).click()
+    expect(page.locator(".tile img.cutout")).to_be_visible()
+
+
+def test_deleting_takes_two_presses(visit):
+    """The first one asks."""
+    visitor = visit()
+    visitor.service.place(visitor.owner)
+    page = visitor.page
+    page.reload()
+    page.get_by_role("button", name=re.compile("^Delete")).click()
+    expect(page.locator(".tile")).to_have_count(1)
+    page.get_by_role("button", name=re.compile("^Really delete")).click()
+    expect(page.locator(".tile")).to_have_count(0)
+    assert visitor.api.get("/wardrobe/drafts").json()["drafts"] == []
+
+
+def test_page_asks_only_while_something_is_processing(visit):
+    """No status call before, none after, and none sooner than it was told to wait."""
+    visitor = visit()
+    page = visitor.page
+    asked = []
+    page.on("request", lambda r: STATUS.search(r.url) and asked.append(time.monotonic()))
+    page.wait_for_timeout(2500)
+    assert asked == []
+    visitor.choose(PHOTOS[0])
+    visitor.wait_for("Ready", 1)
+    number = len(asked)
+    page.wait_for_timeout(4500)
+    assert len(asked) == number
+    gaps = [later - sooner for sooner, later in pairwise(asked)]
+    assert [gap for gap in gaps if gap < 1.5] == []
+
+
+def test_page_that_is_hidden_asks_less_often(visit):
+    """At most every eight seconds instead of every two; at once when it is seen again."""
+    visitor = visit(at_once=False)
+    page = visitor.page
+    page.add_init_script(
+        "window.unseen = true;"
+        "Object.defineProperty(document, 'hidden', {get: () => window.unseen});"
+    )
+    visitor.service.place(visitor.owner, status=DraftStatus.PROCESSING)
+    asked = []
+    page.on("request", lambda r: STATUS.search(r.url) and asked.append(r.url))
+    page.goto(f"{visitor.service.host.base_url}/app")
+    page.wait_for_timeout(6000)
+    assert len(asked) == 1
+    page.evaluate("window.unseen = false; document.dispatchEvent(new Event('visibilitychange'))")
+    page.wait_for_timeout(700)
+    assert len(asked) == 2
+
+
+def test_lost_connection_is_told_and_mended(visit):
+    """A notice while the line is down; it goes when the line is back."""
+    visitor = visit()
+    page = visitor.page
+    page.route(STATUS, lambda route: route.abort())
+    visitor.choose(PHOTOS[0])
+    expect(page.locator("#notice")).to_contain_text("connection is lost", timeout=15000)
+    page.unroute(STATUS)
+    visitor.wait_for("Ready", 1)
+    expect(page.locator("#notice")).to_be_hidden()
+
+
+def test_upload_that_is_refused_for_now_is_sent_again(visit):
+    """429: the page waits as told and sends the same request, under the same key."""
+    visitor = visit()
+    page = visitor.page
+    keys = []
+
+    def busy_at_first(route):
+        if route.request.method != "POST":
+            route.fallback()
+            return
+        keys.append(route.request.headers["idempotency-key"])
+        if len(keys) > 1:
+            route.fallback()
+            return
+        problem = {"status": 429, "code": "RATE_LIMITED", "detail": "Too many.", "retryable": True}
+        route.fulfill(status=429, json=problem, headers={"Retry-After": "1"})
+
+    page.route(UPLOAD, busy_at_first)
+    visitor.choose(PHOTOS[0])
+    expect(page.locator("#notice")).to_contain_text("Too many. The photos are sent again in 1 s.")
+    visitor.wait_for("Ready", 1)
+    assert len(set(keys)) == 1
+
+
+def test_answer_that_is_lost_makes_no_second_draft(visit):
+    """The request arrives, its answer does not: the same key brings the same draft."""
+    visitor = visit()
+    lost = []
+
+    def lose_first(route):
+        if route.request.method == "POST" and not lost:
+            lost.append(route.fetch())
+            route.abort()
+        else:
+            route.fallback()
+
+    visitor.page.route(UPLOAD, lose_first)
+    visitor.choose(PHOTOS[0])
+    visitor.wait_for("Ready", 1)
+    assert len(visitor.api.get("/wardrobe/drafts").json()["drafts"]) == 1
+
+
+def test_everything_can_be_done_with_the_keyboard(visit):
+    """Open the dialog, close it, accept, without a pointer; the focus stays where it was."""
+    visitor = visit()
+    visitor.service.ready(visitor.api)
+    page = visitor.page
+    page.reload()
+    visitor.wait_for("Ready", 1)
+    with page.expect_file_chooser():
+        page.locator("#choose").focus()
+        page.keyboard.press("Enter")
+    page.locator('button[data-act="edit"]').focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("dialog[open]")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator("dialog[open]")).to_have_count(0)
+    page.locator('button[data-act="accept"]').focus()
+    page.keyboard.press("Enter")
+    visitor.wait_for("Accepted", 1)
+    assert page.evaluate("document.activeElement.closest('.tile') !== null")
+
+
+def test_changes_are_told_to_screen_readers(visit):
+    """A live region says what a tile shows."""
+    visitor = visit()
+    visitor.choose(PHOTOS[0])
+    visitor.wait_for("Ready", 1)
+    expect(visitor.page.get_by_role("status")).to_have_text(re.compile("is ready to review.$"))
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("path", ["app", "docs"])
+def test_pages_have_no_accessibility_faults(visit, scheme, path):
+    """The rules of WCAG 2.1 AA that a program can check, in both colour schemes."""
+    visitor = visit(at_once=False, color_scheme=scheme)
+    page = visitor.page
+    if path == "app":
+        visitor.service.ready(visitor.api)
+    page.goto(f"{visitor.service.host.base_url}/{path}")
+    page.wait_for_selector(".tile" if path == "app" else "article")
+    results = Axe().run(page, options={"runOnly": ["wcag2a", "wcag2aa", "wcag21aa"]})
+    assert results.violations_count == 0, results.generate_report()
+
+
+@pytest.mark.parametrize("path", ["app", "docs"])
+def test_pages_fit_a_phone(visit, path):
+    """Nothing sticks out to the side, and buttons are large enough to touch."""
+    visitor = visit("phone", at_once=False)
+    page = visitor.page
+    if path == "app":
+        visitor.service.ready(visitor.api)
+    page.goto(f"{visitor.service.host.base_url}/{path}")
+    page.wait_for_selector(".tile" if path == "app" else "article")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    heights = page.eval_on_selector_all(
+        "button:not([hidden])", "all => all.map(one => one.getBoundingClientRect().height)"
+    )
+    assert all(height == 0 or height >= 36 for height in heights)
+    visitor.keep(f"phone-8-{path}")
+
+
+def test_description_page_shows_every_operation(visit):
+    """Each route, and the code list, readable without a third party."""
+    visitor = visit(at_once=False)
+    page = visitor.page
+    foreign = []
+    page.on("request", lambda r: r.url.startswith(visitor.service.host.origin) or foreign.append(r))
+    page.goto(f"{visitor.service.host.base_url}/docs")
+    page.wait_for_selector("article")
+    document = httpx.get(f"{visitor.service.host.base_url}/openapi.json").json()
+    wanted = {
+        op["operationId"] for methods in document["paths"].values() for op in methods.values()
+    }
+    shown = set(page.eval_on_selector_all("article[id]", "all => all.map(one => one.id)"))
+    assert wanted <= shown
+    assert foreign == []
+    visitor.keep("desktop-9-docs")
