@@ -8,18 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 
 from cleanup_abandoned_drafts.policy import Verdict, verdict
 from shared import telemetry
 from shared.deleting import bury_draft, delete_blobs, erase
 from shared.dependencies import Dependencies
 from shared.domain.draft import Draft, DraftError
-from shared.domain.errors import ConflictError, IngestError
+from shared.domain.errors import ConflictError, IngestError, StorageUnavailableError
 from shared.domain.retention import SETTLED, UNATTENDED_BEHIND_HEAD
 from shared.failing import end_draft
 from shared.jobs import Turn
 from shared.leftovers import tidy
+from shared.line import head_of
 from shared.ports import Delete
 from shared.records.due import DueEntry
 from shared.records.jobruns import JobReport
@@ -27,6 +28,9 @@ from shared.sending import MAX_RESENDS, send_again
 
 _STUCK = "Processing did not get going for two hours. Try again."
 _ABANDONED = "The photo was not uploaded in time. Choose it again."
+
+
+_UNKNOWN_HEAD = datetime(1970, 1, 1, tzinfo=UTC)  # everything may be waiting behind it
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -37,14 +41,32 @@ class Attention:
     head: datetime  # of the queue
     verdicts: frozenset[Verdict]
 
+    @classmethod
+    def paid_to(cls, verdicts: frozenset[Verdict], deps: Dependencies) -> Attention:
+        """Where the queue cannot be looked at, no draft counts as unattended this time."""
+        try:
+            head = head_of(deps)
+        except StorageUnavailableError as error:
+            telemetry.due_entry_failed(code=error.code, draft_id="")
+            head = _UNKNOWN_HEAD
+        return cls(deps=deps, head=head, verdicts=verdicts)
+
+    @property
+    def complete(self) -> bool:
+        return self.head != _UNKNOWN_HEAD
+
 
 def attend_all(entries: Iterator[DueEntry], attention: Attention, turn: Turn) -> JobReport:
     """Entry by entry until the time is up; one that fails never stops the rest."""
-    report = JobReport()
-    for entry in entries:
-        if turn.time_is_up():
-            return report + JobReport(remaining=1 + sum(1 for _ in entries))
-        report += JobReport(examined=1) + _attend_safely(entry, attention)
+    report = JobReport(failed_rows=0 if attention.complete else 1)
+    try:
+        for entry in entries:
+            if turn.time_is_up():
+                return report + JobReport(remaining=1 + sum(1 for _ in entries))
+            report += JobReport(examined=1) + _attend_safely(entry, attention)
+    except StorageUnavailableError as error:  # the index itself: the rest is still to be read
+        telemetry.due_entry_failed(code=error.code, draft_id="")
+        return report + JobReport(failed_rows=1, remaining=1)
     return report
 
 

@@ -8,7 +8,6 @@ from shared import telemetry
 from shared.dependencies import Dependencies
 from shared.domain.errors import IngestError
 from shared.jobs import ScheduledJob, Tick, Turn, run
-from shared.line import head_of
 from shared.records.jobruns import JobReport, JobRun, JobRuns
 
 _VERDICTS = frozenset(Verdict) - {Verdict.WAIT, Verdict.RESEND}  # the repair sends again
@@ -18,7 +17,7 @@ _RECORDED = ("cleanup_abandoned_drafts", "repair_unattended_drafts")
 def sweep(turn: Turn) -> JobReport:
     """Abandoned uploads, stuck drafts, old failed ones, tombstones, expired keys."""
     deps = turn.deps
-    attention = Attention(deps=deps, head=head_of(deps), verdicts=_VERDICTS)
+    attention = Attention.paid_to(_VERDICTS, deps)
     return attend_all(deps.due.due(deps.clock()), attention, turn) + _drop_records(deps)
 
 

@@ -11,7 +11,7 @@ from cleanup_abandoned_drafts.handler import CLEANUP
 from cleanup_abandoned_drafts.policy import Verdict
 from cleanup_abandoned_drafts.stuck import move_stuck
 from shared.jobs import ScheduledJob, Tick, Turn, run
-from shared.line import head_of, tell_depths
+from shared.line import tell_depths
 from shared.records.jobruns import JobReport, JobRuns
 
 _VERDICTS = frozenset({Verdict.RESEND, Verdict.FAIL_STUCK, Verdict.FINISH})
@@ -20,14 +20,14 @@ _VERDICTS = frozenset({Verdict.RESEND, Verdict.FAIL_STUCK, Verdict.FINISH})
 def repair(turn: Turn) -> JobReport:
     """Gauges first; then drafts, dead ends of the queues, and the rest of the cleanup."""
     deps = turn.deps
-    tell_depths(deps)
-    attention = Attention(deps=deps, head=head_of(deps), verdicts=_VERDICTS)
+    report = JobReport(failed_rows=tell_depths(deps))
+    attention = Attention.paid_to(_VERDICTS, deps)
     entries = (
         entry
         for entry in deps.due.due(deps.clock())
         if entry.queued_at is not None or entry.unfinished
     )
-    report = attend_all(entries, attention, turn) + move_stuck(deps)
+    report += attend_all(entries, attention, turn) + move_stuck(deps)
     _go_on_with_cleanup(turn)
     return report
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 from datetime import timedelta
 
+from shared import telemetry
 from shared.dependencies import Dependencies
+from shared.domain.errors import StorageUnavailableError
 from shared.ports import Queue, QueueMessage
 from shared.records.deadletters import DeadLetter
 from shared.records.jobruns import JobReport
@@ -18,9 +20,13 @@ _AT_ONCE = 32
 def move_stuck(deps: Dependencies) -> JobReport:
     """Poisoned jobs that were delivered three times, and every event that found no receiver."""
     names = deps.settings
-    moved = _move(
-        deps.poisoned, deps, least=_STUCK_DELIVERIES, queue=names.image_jobs_poison_queue
-    ) + _move(deps.webhooks_poisoned, deps, least=0, queue=names.webhooks_poison_queue)
+    try:
+        moved = _move(
+            deps.poisoned, deps, least=_STUCK_DELIVERIES, queue=names.image_jobs_poison_queue
+        ) + _move(deps.webhooks_poisoned, deps, least=0, queue=names.webhooks_poison_queue)
+    except StorageUnavailableError as error:  # they come back, and so does the next tick
+        telemetry.due_entry_failed(code=error.code, draft_id="")
+        return JobReport(failed_rows=1)
     return JobReport(dead_lettered=moved)
 
 

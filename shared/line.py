@@ -8,7 +8,7 @@ from datetime import datetime
 
 from shared import telemetry
 from shared.dependencies import Dependencies
-from shared.domain.errors import MalformedMessageError
+from shared.domain.errors import MalformedMessageError, StorageUnavailableError
 from shared.domain.messages import JobMessage
 from shared.ports import Queue
 
@@ -44,25 +44,40 @@ class QueueState:
 
 def states(deps: Dependencies) -> Iterator[QueueState]:
     """Of every queue that we read."""
-    names = deps.settings
-    for name, queue in (
-        (names.image_jobs_queue, deps.jobs),
-        (names.image_jobs_poison_queue, deps.poisoned),
-        (names.webhooks_queue, deps.webhooks),
-        (names.webhooks_poison_queue, deps.webhooks_poisoned),
-    ):
-        age = _oldest_age(queue, deps.clock())
-        yield QueueState(name=name, messages=queue.depth(), oldest_age_seconds=age)
+    for name, queue in _queues(deps):
+        yield _state(name, queue, deps.clock())
 
 
-def tell_depths(deps: Dependencies) -> None:
-    """The gauges."""
-    for state in states(deps):
+def tell_depths(deps: Dependencies) -> int:
+    """The gauges; how many could not be read. None of them stops the others."""
+    failed = 0
+    for name, queue in _queues(deps):
+        try:
+            state = _state(name, queue, deps.clock())
+        except StorageUnavailableError:
+            failed += 1
+            continue
         telemetry.queue_depth(
             queue=state.name,
             messages=state.messages,
             oldest_age_seconds=state.oldest_age_seconds,
         )
+    return failed
+
+
+def _queues(deps: Dependencies) -> tuple[tuple[str, Queue], ...]:
+    names = deps.settings
+    return (
+        (names.image_jobs_queue, deps.jobs),
+        (names.image_jobs_poison_queue, deps.poisoned),
+        (names.webhooks_queue, deps.webhooks),
+        (names.webhooks_poison_queue, deps.webhooks_poisoned),
+    )
+
+
+def _state(name: str, queue: Queue, now: datetime) -> QueueState:
+    age = _oldest_age(queue, now)
+    return QueueState(name=name, messages=queue.depth(), oldest_age_seconds=age)
 
 
 def _oldest_age(queue: Queue, now: datetime) -> int | None:

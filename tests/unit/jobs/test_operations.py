@@ -51,12 +51,12 @@ def test_summary_tells_how_old_the_last_success_is(world):
     run(CLEANUP, Tick(), world.deps)
     world.clock.pass_(hours=24)
 
-    def away(call):
+    def bug(call):
         if call == "due.query":
-            raise StorageUnavailableError
+            raise RuntimeError("a bug")
 
-    world.faults.before = away
-    with pytest.raises(StorageUnavailableError):
+    world.faults.before = bug
+    with pytest.raises(RuntimeError):
         run(CLEANUP, Tick(), world.deps)
     world.faults.before = lambda call: None
     cleanup, repair = operations.summary(world.deps).jobs

@@ -230,3 +230,53 @@ def test_gauges_tell_depth_and_age_of_every_queue(world, repair, caplog):
     jobs = gauges["image-processing-jobs"]
     assert (jobs["messages"], jobs["oldestAgeSeconds"]) == (1, 120)
     assert gauges["draft-webhooks"]["oldestAgeSeconds"] is None
+
+
+@pytest.mark.parametrize(
+    "call", ["jobs.depth", "poisoned.peek", "webhooks.peek", "webhooks-poisoned.peek"]
+)
+def test_queue_that_cannot_be_read_does_not_stop_the_repair(world, repair, call):
+    """A gauge is missing, the run is partial, and the lost message is sent all the same."""
+    lost(world)
+    world.clock.pass_(minutes=5)
+
+    def away(name):
+        if name == call:
+            raise StorageUnavailableError
+
+    world.faults.before = away
+    report = repair()
+    assert report.resent == 1
+    assert report.failed_rows >= 1
+
+
+def test_repair_that_cannot_see_the_head_sends_nothing(world, repair):
+    """Whatever waits may be in line: nothing is multiplied by a fault. The rest is done."""
+    lost(world)
+    done = world.add(make_draft(id=new_draft_id(), status=DraftStatus.READY, work=None,
+                                leftovers=True))  # fmt: skip
+    world.clock.pass_(minutes=5)
+    calls = iter([None])
+
+    def away(name):
+        if name == "jobs.peek" and next(calls, "later") == "later":
+            raise StorageUnavailableError
+
+    world.faults.before = away  # the gauge's peek is answered, that for the head is not
+    report = repair()
+    assert (report.resent, report.failed_rows, world.jobs.sent) == (0, 1, [])
+    assert not world.row(done).leftovers
+
+
+def test_index_that_breaks_off_leaves_the_rest_for_the_next_run(world, repair):
+    """What was read is handled; the run says that something remains."""
+    lost(world)
+    world.clock.pass_(minutes=5)
+
+    def away(name):
+        if name == "due.query":
+            raise StorageUnavailableError
+
+    world.faults.before = away
+    report = repair()
+    assert (report.remaining, report.failed_rows) == (1, 1)

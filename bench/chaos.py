@@ -1,0 +1,187 @@
+"""`make chaos`: photos go in while workers, host and storage die and calls fail; nothing is lost.
+
+    python -m bench.chaos --seed 1 --photos 200
+
+Prints a table and exits 0 only if every promise held.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import random
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import httpx
+from PIL import Image, ImageDraw
+
+from bench.chaos_count import Result, count, drafts_of, table
+from bench.chaos_rig import Rig, rig
+from bench.local_host import ROOT
+from shared.domain.errors import IngestError
+
+OUT = ROOT / "bench" / "out"
+_A_REQUEST = 10
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What happens, and when."""
+
+    photos: int = 200
+    seed: int = 1
+    fault_rate: float = 0.05
+    kill_every: float = 20  # seconds between deaths of a worker
+    host_kills: int = 2
+    storage_restarts: int = 2
+    upload_pause: float = 8  # seconds between requests of ten photos
+    patience: float = 3600  # seconds until every draft has to be final
+
+
+@dataclass
+class Load:
+    """The clients: who sent what, and what they were promised."""
+
+    promised: dict[str, str] = field(default_factory=dict)  # draft id -> owner
+    answers: Counter[str] = field(default_factory=Counter)
+
+
+def main(arguments: list[str]) -> int:
+    plan = _plan(arguments)
+    with rig(OUT / "chaos-host.log", seed=plan.seed, rate=plan.fault_rate) as ground:
+        result, load = go_through(plan, ground, tell=print)
+        print(table(f"{plan.photos} (seed {plan.seed})", ground, result, load.answers))
+    broken = result.broken(plan.photos)
+    for text in broken:
+        print(f"BROKEN: {text}")
+    return 1 if broken else 0
+
+
+def go_through(
+    plan: Plan, ground: Rig, *, tell: Callable[[str], None] = lambda text: None
+) -> tuple[Result, Load]:
+    """The whole run: load, deaths, waiting, counting."""
+    load, started = Load(), time.monotonic()
+    over = threading.Event()
+    troubles = [
+        threading.Thread(target=_kill_workers, args=(plan, ground, over)),
+        threading.Thread(target=_kill_the_rest, args=(plan, ground, over)),
+    ]
+    for trouble in troubles:
+        trouble.start()
+    try:
+        _send_all(plan, ground, load, tell)
+        tell(f"all {len(load.promised)} photos are accepted; waiting for them to be final")
+        _wait_until_final(plan, ground, load, tell)
+    finally:
+        over.set()
+        for trouble in troubles:
+            trouble.join()
+    seconds = time.monotonic() - started
+    ground.stop()
+    return count(ground, load.promised, seconds), load
+
+
+def draw_photo(number: int) -> bytes:
+    """A shirt of some colour before a wall; no two alike."""
+    chance = random.Random(number)
+    colour = tuple(chance.randrange(20, 200) for _ in range(3))
+    picture = Image.new("RGB", (480, 640), (214, 208, 198))
+    pen = ImageDraw.Draw(picture)
+    pen.polygon([(160, 130), (320, 130), (400, 220), (360, 280), (330, 250), (330, 520),
+                 (150, 520), (150, 250), (120, 280), (80, 220)], fill=colour)  # fmt: skip
+    out = io.BytesIO()
+    picture.save(out, "JPEG", quality=90)
+    return out.getvalue()
+
+
+def _send_all(plan: Plan, ground: Rig, load: Load, tell: Callable[[str], None]) -> None:
+    pause = threading.Event()
+    for first in range(0, plan.photos, _A_REQUEST):
+        photos = [
+            draw_photo(plan.seed * 10_000 + number)
+            for number in range(first, min(first + _A_REQUEST, plan.photos))
+        ]
+        _send(f"owner-{first // _A_REQUEST}", f"request-{first}", photos, ground, load)
+        tell(f"{len(load.promised)} accepted, {ground.deaths}")
+        pause.wait(plan.upload_pause)
+
+
+def _send(owner: str, key: str, photos: list[bytes], ground: Rig, load: Load) -> None:
+    """As a client should: the same request with the same key until it is answered."""
+    headers = {"X-Owner-Id": owner, "Idempotency-Key": key}
+    files = [("files", (f"{n}.jpg", photo, "image/jpeg")) for n, photo in enumerate(photos)]
+    pause = threading.Event()
+    for _ in range(600):
+        ground.watch_host()
+        try:
+            answer = httpx.post(
+                f"{ground.base_url}/wardrobe/drafts", headers=headers, files=files, timeout=120
+            )
+        except httpx.HTTPError as error:
+            load.answers[type(error).__name__] += 1
+        else:
+            load.answers[str(answer.status_code)] += 1
+            if answer.status_code == 202:
+                load.promised |= {item["id"]: owner for item in answer.json()["drafts"]}
+                return
+        pause.wait(1)
+    raise TimeoutError(f"{key} was never accepted")
+
+
+def _kill_workers(plan: Plan, ground: Rig, over: threading.Event) -> None:
+    while not over.wait(plan.kill_every):
+        ground.watch_host()
+        ground.kill_worker()
+
+
+def _kill_the_rest(plan: Plan, ground: Rig, over: threading.Event) -> None:
+    """Spread over the time that the uploads take, in an order that the seed draws."""
+    chance = random.Random(plan.seed)
+    acts: list[Callable[[], None]] = [ground.kill_host] * plan.host_kills
+    acts += [ground.restart_storage] * plan.storage_restarts
+    chance.shuffle(acts)
+    span = plan.photos / _A_REQUEST * plan.upload_pause
+    for act in acts:
+        if over.wait(span / (len(acts) + 1) * chance.uniform(0.7, 1.3)):
+            return
+        act()
+
+
+def _wait_until_final(plan: Plan, ground: Rig, load: Load, tell: Callable[[str], None]) -> None:
+    pause, give_up = threading.Event(), time.monotonic() + plan.patience
+    while time.monotonic() < give_up:
+        pause.wait(2)
+        ground.watch_host()
+        try:
+            waiting = [draft for draft in drafts_of(ground) if draft.work or draft.unfinished]
+        except IngestError:  # storage is being restarted
+            continue
+        if not waiting:
+            return
+        if int(time.monotonic()) % 30 < 2:
+            tell(f"{len(waiting)} are not final yet, {ground.deaths}")
+
+
+def _plan(arguments: list[str]) -> Plan:
+    parser = argparse.ArgumentParser(prog="bench.chaos", description=__doc__)
+    parser.add_argument("--photos", type=int, default=Plan.photos)
+    parser.add_argument("--seed", type=int, default=Plan.seed)
+    parser.add_argument("--kill-every", type=float, default=Plan.kill_every)
+    parser.add_argument("--fault-rate", type=float, default=Plan.fault_rate)
+    options = parser.parse_args(arguments)
+    return Plan(
+        photos=options.photos,
+        seed=options.seed,
+        kill_every=options.kill_every,
+        fault_rate=options.fault_rate,
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
