@@ -16,6 +16,11 @@ _GUIDE_SIDE = 512
 _RADIUS = 4  # pixels of the guide
 _SMOOTHNESS = 2e-4  # squared colour difference that counts as flat
 _BAND = 0.012  # of the longest side: how far from the rough outline the alpha may move
+_SNAP = 12  # alpha this close to none or all is none or all: it is noise that no one sees
+_LEVELS = np.arange(256)
+_SNAPPED = np.where(_LEVELS < _SNAP, 0, np.where(_LEVELS > 255 - _SNAP, 255, _LEVELS)).astype(
+    np.uint8
+)
 _STEEPNESS = 2.2  # the filter leaves edges softer than a lens does
 
 
@@ -92,4 +97,5 @@ def _within_band(alpha: Pixels, solid: np.ndarray) -> Pixels:
         cv2.erode(mask, kernel, borderValue=255), size, interpolation=cv2.INTER_NEAREST
     )
     outside = cv2.resize(cv2.dilate(mask, kernel), size, interpolation=cv2.INTER_NEAREST)
-    return cv2.min(cv2.max(alpha, inside), outside)
+    whole: Pixels = cv2.LUT(cv2.min(cv2.max(alpha, inside), outside), _SNAPPED)
+    return whole

@@ -5,6 +5,7 @@ from __future__ import annotations
 import cv2
 import numpy as np
 
+from process_image_job.steps.scale import area
 from process_image_job.values import Photo, Pixels
 from shared.domain.errors import CorruptImageError
 from shared.domain.pictures import Box
@@ -56,7 +57,7 @@ def cropped(photo: Photo, mask: Pixels, box: Box, side: int) -> tuple[Pixels, Pi
     scale = min(1.0, side / max(width, height))
     size = max(1, round(width * scale)), max(1, round(height * scale))
     if size != (width, height):
-        rgb = cv2.resize(rgb, size, interpolation=cv2.INTER_AREA)
+        rgb = area(rgb, size)
     if size != (alpha.shape[1], alpha.shape[0]):
         alpha = cv2.resize(alpha, size, interpolation=cv2.INTER_LINEAR)
     return rgb, alpha
