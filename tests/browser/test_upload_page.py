@@ -97,6 +97,7 @@ def test_category_and_colours_are_corrected(visit, width):
     page = visitor.page
     page.reload()
     page.get_by_role("button", name=re.compile("^Correct")).click()
+    page.wait_for_function("document.getElementById('editor-image').naturalWidth > 0")
     visitor.keep(f"{width}-6-dialog")
     page.get_by_label("Category").select_option("Hat")
     page.get_by_label("Add a colour").select_option(label="Teal")

@@ -92,6 +92,7 @@ function render(api) {
   if (location.hash) document.querySelector(CSS.escape(location.hash).replace("\\#", "#"))?.scrollIntoView();
 }
 
+document.getElementById("fold").open = matchMedia("(min-width: 861px)").matches;
 try {
   const answer = await fetch(`${BASE}/openapi.json`);
   if (!answer.ok) throw new Error(`openapi.json: ${answer.status}`);
