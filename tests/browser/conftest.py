@@ -28,7 +28,7 @@ def service(azurite: Azurite) -> Iterator[Service]:
         yield app
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # its event loop must be gone before other tests run theirs
 def browser() -> Iterator[Browser]:
     path = shutil.which("chromium") or shutil.which("chromium-browser")
     if path is None:
