@@ -37,12 +37,12 @@ class Result:
     unexplained: list[str]  # findings of the audit before the timers have cleared up
     orphans: list[str]  # and after
 
-    def broken(self, photos: int) -> list[str]:
-        """The promises that did not hold."""
+    def broken(self, photos: int, *, share: float = READY_SHARE) -> list[str]:
+        """The promises that did not hold; `share` of the photos has to be Ready."""
         good = self.statuses[DraftStatus.READY]
         odd = set(self.codes) - set(ENDS)
         checks = {
-            f"only {good} of {photos} are Ready": good < READY_SHARE * photos,
+            f"only {good} of {photos} are Ready": good < share * photos,
             f"{self.left} are not final": self.left > 0,
             f"{self.lost} drafts are lost": self.lost > 0,
             f"{self.strays} drafts were promised to nobody": self.strays > 0,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import cv2
@@ -9,6 +11,7 @@ import numpy as np
 
 from process_image_job.segmenters.local import Prior
 from process_image_job.segmenters.working import Floats
+from process_image_job.steps.encode import METHOD
 from process_image_job.values import Pixels
 
 MODELS = Path(__file__).resolve().parents[2] / "shared" / "data" / "models"
@@ -31,3 +34,24 @@ def u2netp_prior() -> Prior:
         return stretched
 
     return prior
+
+
+def vips_renditions(raw: bytes, sides: Sequence[tuple[int, int]]) -> list[bytes]:
+    """(longest side, quality) of each rendition, the next made from the one before, by libvips."""
+    import pyvips
+
+    picture = pyvips.Image.thumbnail_buffer(raw, sides[0][0], height=sides[0][0], size="down")
+    made = []
+    for side, quality in sides:
+        picture = picture.thumbnail_image(side, height=side, size="down").copy_memory()
+        made.append(picture.webpsave_buffer(Q=quality, effort=METHOD, keep="none"))
+    return made
+
+
+def rembg_cutter() -> Callable[[bytes], bytes]:
+    """rembg with U2-Net-P, bytes in and bytes out, its session kept."""
+    os.environ["U2NET_HOME"] = str(MODELS)  # rembg takes models from this folder alone
+    from rembg import new_session, remove
+
+    session = new_session("u2net_custom", model_path=str(U2NETP))
+    return lambda raw: bytes(remove(raw, session=session))

@@ -151,13 +151,14 @@ def _options() -> argparse.Namespace:
 def _prior(name: str) -> Prior | None:
     choices: dict[str, Callable[[], Prior | None]] = {
         "none": lambda: None,
-        "model": _own_model,
+        "model": own_model,
         "u2netp": u2netp_prior,
     }
     return choices[name]()
 
 
-def _own_model() -> Prior:
+def own_model() -> Prior:
+    """The model of the bundle as a prior."""
     from process_image_job.garment_model import garment_model
 
     model = garment_model()
