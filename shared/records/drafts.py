@@ -194,8 +194,8 @@ class DraftStore:
         """Write the entry of a new due time before the row that will name it."""
         kept = replace(draft, expires_at=expires_at(draft, self._retention))
         wanted = due_at(kept, self._retention, now)
-        if wanted == draft.due_at and draft.due_etag:
-            return kept
+        if wanted == draft.due_at and draft.due_etag and not kept.unfinished:
+            return kept  # an entry of the same time may stand for work that is over
         if wanted is None:
             return replace(kept, due_at=None, due_etag=None)
         due = replace(kept, due_at=wanted, due_etag=None)
