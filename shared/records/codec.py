@@ -18,6 +18,7 @@ from pydantic_core import to_json
 
 from shared.ports import Value
 
+_name_of = cache(to_camel)  # a few dozen names, asked for with every row
 _PLAIN = (str, int, float, bool, datetime, bytes)
 
 
@@ -29,7 +30,7 @@ def to_values(value: Any, *, leave_out: frozenset[str] = frozenset()) -> dict[st
             continue
         content = getattr(value, field.name)
         if content is not None:
-            columns[to_camel(field.name)] = _column(content)
+            columns[_name_of(field.name)] = _column(content)
     return columns
 
 
@@ -37,7 +38,7 @@ def from_values[T](kind: type[T], values: Mapping[str, Value], **more: object) -
     """The dataclass again; columns that it does not know are ignored. Raises ValueError."""
     named: dict[str, Any] = dict(more)
     for field in fields(kind):  # type: ignore[arg-type]
-        column = values.get(to_camel(field.name))
+        column = values.get(_name_of(field.name))
         if column is not None and field.name not in named:
             named[field.name] = _content(kind, field.name, column)
     decoded: T = _adapter(cast(type, kind)).validate_python(named)

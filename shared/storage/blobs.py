@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from threading import Lock
 from urllib.parse import quote
 
@@ -22,6 +23,7 @@ from shared.storage.translate import error_code, translate_storage_errors
 
 _KEY_LIFETIME = timedelta(hours=6)
 _CLOCK_SKEW = timedelta(minutes=15)
+_LINKS_KEPT = 8192  # about 4 MB
 
 
 class SasSigner:
@@ -31,6 +33,8 @@ class SasSigner:
         self._service = service
         self._lock = Lock()
         self._delegation: tuple[UserDelegationKey, datetime] | None = None
+        # A read link is the same all through its hour: pollers get it without another signature.
+        self.sign_to_read = lru_cache(maxsize=_LINKS_KEPT)(self._sign_to_read)
 
     def sign(
         self,
@@ -56,6 +60,11 @@ class SasSigner:
             user_delegation_key=None if account_key else self._key_until(until),
         )
         return f"{self._service.url.rstrip('/')}/{container}/{quote(name)}?{signature}"
+
+    def _sign_to_read(
+        self, container: str, name: str, until: datetime, disposition: str | None
+    ) -> str:
+        return self.sign(container, name, permission="r", until=until, disposition=disposition)
 
     def _key_until(self, until: datetime) -> UserDelegationKey:
         with self._lock:
@@ -121,9 +130,7 @@ class AzureBlobs:
 
     def read_url(self, name: str, *, until: datetime, attachment: str | None = None) -> str:
         disposition = f"attachment; filename={attachment}" if attachment else None
-        return self._signer.sign(
-            self._container, name, permission="r", until=until, disposition=disposition
-        )
+        return self._signer.sign_to_read(self._container, name, until, disposition)
 
     def upload_url(self, name: str, *, until: datetime) -> str:
         return self._signer.sign(self._container, name, permission="c", until=until)
