@@ -8,6 +8,7 @@ from PIL import Image
 from PIL.ImageFile import ImageFile
 
 from process_image_job.steps.colour_space import as_srgb
+from process_image_job.steps.jpeg import quick_pixels
 from process_image_job.steps.orient import upright
 from process_image_job.values import Photo, Pixels
 from shared.domain.errors import BadImageError
@@ -17,6 +18,7 @@ from shared.image_probe import open_header, probe, quiet, refusal, upright_size
 
 ARCHIVE_SIDE = 2048
 _SMALL_SIDE = 256
+Planes = tuple[Pixels, Pixels | None]  # RGB and alpha
 _MOVING = {"GIF", "PNG", "WEBP", "AVIF"}  # a HEIC with many pictures is an album, not a film
 
 
@@ -29,12 +31,14 @@ def decode(raw: bytes) -> Photo:
     form = probe(raw, max_bytes=max(len(raw), 1)).format
     with open_header(raw, form) as image:
         full = upright_size(image)
-        _decode_pixels(raw, image, form)
+        planes = _jpeg_planes(raw, image) if form == "JPEG" else None
+        if planes is None:
+            _decode_pixels(raw, image)
+            planes = _planes(raw, image)
         turn, cautions = _orientation(image)
-        rgb, alpha = _planes(raw, image)
         if form in _MOVING and _moves(image):
             cautions = (*cautions, Caution.ANIMATION_DROPPED)
-    return _photo(upright(rgb, turn), upright(alpha, turn), full, cautions)
+    return _photo(upright(planes[0], turn), upright(planes[1], turn), full, cautions)
 
 
 def _photo(
@@ -48,12 +52,22 @@ def _photo(
     return Photo(rgb=rgb, alpha=alpha, full_width=full[0], full_height=full[1], cautions=cautions)
 
 
-def _decode_pixels(raw: bytes, image: ImageFile, form: str) -> None:
+def _jpeg_planes(raw: bytes, image: ImageFile) -> Planes | None:
+    """The quick way where it can be taken. Sets the scale at which Pillow would decode, too."""
+    full = image.size
+    image.draft(None, _draft_size(image))
+    pixels = quick_pixels(raw, image, full)
+    if pixels is None or "icc_profile" not in image.info:
+        return None if pixels is None else (pixels, None)
+    profiled = Image.fromarray(pixels)
+    profiled.info["icc_profile"] = image.info["icc_profile"]
+    return _planes(raw, profiled)
+
+
+def _decode_pixels(raw: bytes, image: ImageFile) -> None:
     """Fills the picture. Truncated and garbled data become a BadImageError."""
     try:
         with quiet():
-            if form == "JPEG":
-                image.draft(None, _draft_size(image))
             image.load()
     except MemoryError:
         raise
@@ -73,7 +87,7 @@ def _orientation(image: ImageFile) -> tuple[int, tuple[Caution, ...]]:
         return 1, (Caution.METADATA_UNREADABLE,)
 
 
-def _planes(raw: bytes, image: ImageFile) -> tuple[Pixels, Pixels | None]:
+def _planes(raw: bytes, image: Image.Image) -> Planes:
     """RGB and, where any pixel is not opaque, alpha; both shrunk below twice the archive size."""
     try:
         pixels = np.asarray(as_srgb(_bounded(image)))

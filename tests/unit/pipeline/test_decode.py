@@ -3,11 +3,14 @@
 import io
 import struct
 
+import cv2
 import numpy as np
 import pytest
 from PIL import Image, ImageCms
+from PIL.JpegImagePlugin import JpegImageFile
 
 from process_image_job.steps.decode import decode
+from process_image_job.steps.jpeg import quick_pixels
 from shared.domain import errors
 from shared.domain.pictures import Caution
 from tests.unit.pipeline import drawing
@@ -295,3 +298,25 @@ def test_decode_of_heic() -> None:
     photo = decode(buffer.getvalue())
     assert (photo.full_width, photo.full_height) in {(192, 128), (128, 192)}
     assert photo.rgb.shape[:2] == (photo.full_height, photo.full_width)
+
+
+@pytest.mark.parametrize("scale", [1, 2, 4])
+@pytest.mark.parametrize("progressive", [False, True])
+def test_decode_the_quick_way(scale: int, progressive: bool) -> None:
+    """A plain JPEG goes the quick way, at every scale, and looks as Pillow decodes it."""
+    tall = np.repeat(np.repeat(UPRIGHT, 24 * scale, axis=0), 8, axis=1)[:, :768]
+    raw = drawing.saved(cv2.GaussianBlur(tall, (0, 0), 5), progressive=progressive)
+    image = JpegImageFile(io.BytesIO(raw))
+    full = image.size
+    image.draft(None, (full[0] // scale, full[1] // scale))
+    quick = quick_pixels(raw, image, full)
+    assert quick is not None
+    assert quick.shape == (full[1] // scale, full[0] // scale, 3)
+    assert np.abs(quick.astype(int) - np.asarray(image)).max() <= 3
+
+
+def test_decode_the_quick_way_is_not_for_files_without_end() -> None:
+    """A JPEG that does not show its end is left to Pillow, which tells truncated from whole."""
+    raw = drawing.saved(UPRIGHT)[:-2]
+    image = JpegImageFile(io.BytesIO(raw))
+    assert quick_pixels(raw, image, image.size) is None
