@@ -11,7 +11,9 @@ from process_image_job.namers.own_model import OwnModelNamer
 from process_image_job.namers.port import Named, Namer, unnamed
 from process_image_job.namers.vision_endpoint import VisionEndpointNamer
 from process_image_job.segmenters.local import LocalSegmenter
-from process_image_job.values import CutOut, Photo, Segmenter
+from process_image_job.segmenters.remote import RemoteSegmenter
+from process_image_job.segmenters.working import Floats
+from process_image_job.values import CutOut, Photo, Pixels, Segmenter
 from shared.bootstrap import access_token, settings
 from shared.domain.pictures import Color
 from shared.settings import Settings
@@ -36,8 +38,18 @@ def current_tools() -> Tools:
 @cache
 def tools_for(values: Settings) -> Tools:
     """One set a process: models are loaded once."""
-    local = LocalSegmenter()
-    return Tools(segmenter=local, local_segmenter=local, name=_namer(values))
+    local = LocalSegmenter(prior=None if values.segmenter == "classical" else _garment_mask)
+    remote = RemoteSegmenter(url=values.processor_url, key=values.processor_key)
+    return Tools(
+        segmenter=remote if values.processor_url else local,
+        local_segmenter=local,
+        name=_namer(values),
+    )
+
+
+def _garment_mask(rgb: Pixels) -> Floats:
+    """The prior of the own model."""
+    return garment_model().predict(rgb).mask
 
 
 def _namer(values: Settings) -> Namer:

@@ -1,0 +1,45 @@
+"""Which segmenter and namer the settings choose."""
+
+from process_image_job.namers.own_model import OwnModelNamer
+from process_image_job.namers.vision_endpoint import VisionEndpointNamer
+from process_image_job.segmenters.remote import RemoteSegmenter
+from process_image_job.tools import tools_for
+from shared.settings import Settings
+
+
+def test_tools_by_default_are_those_of_the_bundle():
+    """Cut out here, named by the own model."""
+    tools = tools_for(Settings())
+    assert tools.segmenter is tools.local_segmenter
+    assert isinstance(tools.name, OwnModelNamer)
+
+
+def test_tools_with_a_processor_ask_it_and_keep_the_local_one_to_fall_back_to():
+    """PROCESSOR_URL decides."""
+    tools = tools_for(Settings(processor_url="http://127.0.0.1:1/api/process-image"))
+    assert isinstance(tools.segmenter, RemoteSegmenter)
+    assert tools.local_segmenter is not tools.segmenter
+
+
+def test_tools_without_the_model_are_classical():
+    """SEGMENTER classical never loads the model for the mask."""
+    assert (
+        tools_for(Settings(segmenter="classical")).local_segmenter
+        != tools_for(Settings()).local_segmenter
+    )
+
+
+def test_tools_with_an_endpoint_ask_it():
+    """METADATA_PROVIDER openai, with a key or the app's identity."""
+    chosen = Settings(
+        metadata_provider="openai",
+        openai_endpoint="http://127.0.0.1:1/v1",
+        openai_model="m",
+        openai_key="k",
+    )
+    assert isinstance(tools_for(chosen).name, VisionEndpointNamer)
+
+
+def test_tools_are_made_once_a_process():
+    """The second job finds the models loaded."""
+    assert tools_for(Settings()) is tools_for(Settings())
