@@ -61,7 +61,8 @@ class Job:
 
     @property
     def queue_delay_ms(self) -> int:
-        return telemetry.milliseconds(self.work.queued_at, self.run.started_at)
+        """Of a run in the HTTP process 0: its message, a net, is not even visible yet."""
+        return max(0, telemetry.milliseconds(self.work.queued_at, self.run.started_at))
 
     def elapsed_ms(self) -> int:
         return telemetry.milliseconds(self.run.started_at, self.deps.clock())

@@ -12,7 +12,7 @@ from shared.domain.events import Event
 
 type Change = Callable[[Draft], tuple[Draft, Event] | None]
 
-_RACES = 5
+_RACES = 20  # a run writes half a dozen times, each in the time of one read and write of ours
 
 
 def own_draft(request: Request, deps: Dependencies) -> Draft:

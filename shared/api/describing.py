@@ -30,13 +30,16 @@ class Parameter:
     required: bool = False
 
     def described(self) -> Json:
-        return {
+        described: Json = {
             "name": self.name,
             "in": self.place,
             "required": self.required,
             "description": self.says,
             "schema": self.schema,
         }
+        if self.place == "query" and not self.required:
+            described["allowEmptyValue"] = True  # the host drops a parameter without a value
+        return described
 
 
 @dataclass(frozen=True, kw_only=True)

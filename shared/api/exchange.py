@@ -18,6 +18,7 @@ from shared.domain.errors import IngestError, RequestError, SettingsError
 PROBLEM_JSON = "application/problem+json"
 JSON = "application/json"
 _NO_STORE = {"Cache-Control": "no-store"}
+_AWAY_SECONDS = 5  # until storage may answer again
 _BEFORE_ROUTE = re.compile(r"^(.*?)/(?:v1/)?wardrobe(?:/|$)")
 
 
@@ -76,12 +77,13 @@ def problem(error: IngestError) -> Answer:
         "code": error.code,
         "retryable": error.retryable,
     }
-    headers: dict[str, str | int | None] = {}
+    away = error.retryable and error.status == HTTPStatus.SERVICE_UNAVAILABLE
+    headers: dict[str, str | int | None] = {"retry_after": _AWAY_SECONDS if away else None}
     if isinstance(error, RequestError):
         if error.errors:
             content["errors"] = list(error.errors)
         content |= error.extra
-        headers["retry_after"] = error.retry_after
+        headers["retry_after"] = error.retry_after or headers["retry_after"]
     return Answer(
         status=error.status,
         body=json.dumps(content, ensure_ascii=False).encode(),

@@ -14,7 +14,6 @@ MAX_FILES = 10
 MAX_BODY_BYTES = 102_000_000
 _MAX_PARTS = 64
 _MAX_PART_HEADER = 16 * 1024  # bytes; a file name may be long
-_RAW_TYPES = ("image/", "application/octet-stream")
 _FLAGS = {"true": True, "1": True, "on": True, "false": False, "0": False, "": False}
 
 
@@ -43,6 +42,12 @@ class Form:
         return any(_FLAGS[text] for text in said)
 
 
+def is_picture(content_type: str) -> bool:
+    """Whether somebody calls these bytes a picture, or nothing in particular."""
+    kind = content_type.lower()
+    return kind.startswith("image/") or kind == "application/octet-stream"
+
+
 def require_length(request: Request) -> None:
     """A body that does not say its length never reaches us whole. Raises RequestError."""
     text = request.headers.get("content-length")
@@ -61,7 +66,7 @@ def read_form(request: Request) -> Form:
     if kind == "multipart/form-data":
         form = _read_multipart(request.body, options.get("boundary", ""))
         return replace(form, query=dict(request.query))
-    if kind.startswith(_RAW_TYPES):
+    if is_picture(kind):
         name = request.query.get("fileName")
         file = SentFile(name=name, data=request.body)
         return Form(files=(file,), query=dict(request.query), raw=True)

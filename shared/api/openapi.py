@@ -30,7 +30,7 @@ _EVERYWHERE: Problems = {500: ("INTERNAL",)}
 _WITH_STORAGE: Problems = {503: ("STORAGE_UNAVAILABLE", "SETTINGS_INVALID")}
 _WITH_OWNER: Problems = {401: ("UNAUTHENTICATED",)}
 _NEED_SETTINGS = frozenset({"health_ready", "openapi_json", "app_page"})
-_RETRY_STATUSES = frozenset({409, 429, 504})
+_RETRY_STATUSES = frozenset({409, 429, 503, 504})
 _ABOUT = """Phone photos of clothes become wardrobe-ready items, in the background.
 
 Upload photos, poll their drafts until they are Ready, correct and accept them. Errors are

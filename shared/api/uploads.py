@@ -6,6 +6,7 @@ from datetime import timedelta
 
 from shared.api.changing import own_draft, settle
 from shared.api.exchange import Answer, Request, answer
+from shared.api.forms import is_picture
 from shared.api.intake import send_first, tell_accepted
 from shared.api.limiting import limit_uploads
 from shared.api.models import UploadRequest, read_json
@@ -26,8 +27,6 @@ from shared.domain.events import EventType, event_of
 from shared.domain.ids import new_draft_id, raw_blob
 from shared.image_probe import MAX_BYTES, probe
 from shared.ports import BlobInfo
-
-_CONTENT_TYPES = ("image/", "application/octet-stream")
 
 
 def create_upload(request: Request, deps: Dependencies) -> Answer:
@@ -121,7 +120,7 @@ def _not_uploaded() -> RequestError:
 
 def _check_announced(wanted: UploadRequest) -> None:
     """What would be refused at submit is refused before anything is sent."""
-    if not wanted.content_type.lower().startswith(_CONTENT_TYPES):
+    if not is_picture(wanted.content_type):
         raise UnsupportedFormatError
     if wanted.size == 0:
         raise EmptyFileError

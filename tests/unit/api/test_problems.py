@@ -70,8 +70,10 @@ def test_problem_of_ours_tells_the_log_alone(error, status, code, caplog):
 
 def test_problem_of_storage_asks_to_try_again():
     """503, retryable, with a plain sentence."""
-    body = json.loads(raised(StorageUnavailableError()).get_body())
+    answer = raised(StorageUnavailableError())
+    body = json.loads(answer.get_body())
     assert (body["status"], body["code"], body["retryable"]) == (503, "STORAGE_UNAVAILABLE", True)
+    assert answer.headers["Retry-After"] == "5"
 
 
 @pytest.mark.parametrize(

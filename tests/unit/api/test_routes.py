@@ -4,15 +4,15 @@ import itertools
 
 import pytest
 
-import function_app
 from devhost.routing import parse_route
 from shared.api.handlers import HANDLERS
 from shared.api.routes import ROUTES, Access, methods_at
 from tests.factories import DRAFT_ID
+from tests.unit.api.registered import functions
 
 HTTP = {
-    function.get_function_name(): function.get_trigger()
-    for function in function_app.app.get_functions()
+    name: function.get_trigger()
+    for name, function in functions().items()
     if function.get_trigger().type == "httpTrigger"
 }
 NAMES = sorted(HTTP, key=str.lower)
