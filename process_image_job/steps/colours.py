@@ -16,15 +16,17 @@ from shared.domain.pictures import Color, Segmentation
 
 _SIDE = 400  # fine patterns must not mix into colours that are nowhere on the cloth
 _CALM = 0.6  # share of the pixels, the flattest ones, that are looked at
+_DARK = 20.0  # lightness at which a fold is half as sharp as in full light
 _SAMPLES = 6_000
 _CLUSTERS = 8
+_SHADE = 0.5  # weight of lightness between clusters of one cloth
 _SAME_CLOTH = 9.0  # clusters this close are one cloth in light and in shade
 _LEAST_SHARE = 0.05
 _MOST = 5
 _LIGHT = 0.6  # lightness says less about a name than hue does
 _HUE = 1.3
 _PAPER = 92.0  # lightness that the brightest part of a photo should have
-_MOST_GAIN = 1.25
+_MOST_GAIN = 1.1
 
 Floats = NDArray[np.float32]
 
@@ -60,7 +62,7 @@ def _cover(photo: Photo, cut_out: CutOut | None, size: tuple[int, int]) -> Float
 def _samples(lab: Floats, cover: Floats) -> tuple[Floats, Floats]:
     """CIELAB colours (n, 3) and weights (n,) of the flattest pixels of the garment."""
     kept = cover >= min(0.9, float(cover.max()))
-    mixed = _contrast(lab)
+    mixed = _contrast(lab) / (_DARK + lab[..., 0])
     kept &= mixed <= np.quantile(mixed[kept], _CALM)
     colours, weights = lab[kept], cover[kept]
     step = max(1, len(colours) // _SAMPLES)
@@ -88,7 +90,7 @@ def _joined(centres: Floats, shares: Floats) -> tuple[Floats, Floats]:
     """The clusters with the closest pairs made one, until none is the same cloth as another."""
     centres, shares = centres.copy(), shares.copy()
     while len(centres) > 1:
-        steps = (centres[:, None] - centres[None]) * np.array([0.5, 1, 1], np.float32)
+        steps = (centres[:, None] - centres[None]) * np.array([_SHADE, 1, 1], np.float32)
         distance = np.sqrt((steps**2).sum(axis=-1)) + np.eye(len(centres), dtype=np.float32) * 1e3
         one, other = divmod(int(distance.argmin()), len(centres))
         if distance[one, other] > _SAME_CLOTH:

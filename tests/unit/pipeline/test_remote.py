@@ -24,6 +24,13 @@ Answer = tuple[int, dict[str, str], bytes]
 MASK = drawing.tee_mask(300, 400)
 
 
+class QuietServer(ThreadingHTTPServer):
+    """Clients that hang up are part of the tests."""
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Says nothing."""
+
+
 @contextmanager
 def processor(answer: Callable[[bytes, dict[str, str]], Answer]) -> Iterator[str]:
     """A server that answers every POST by the function."""
@@ -41,7 +48,7 @@ def processor(answer: Callable[[bytes, dict[str, str]], Answer]) -> Iterator[str
         def log_message(self, format: str, *args: object) -> None:
             """Quiet."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = QuietServer(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     try:

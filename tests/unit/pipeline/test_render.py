@@ -3,8 +3,9 @@
 import io
 
 import numpy as np
+import pillow_heif
 import pytest
-from PIL import Image
+from PIL import Image, PngImagePlugin
 
 from process_image_job.pipeline import load_cut_out, render
 from process_image_job.steps.crop import garment_box, mask_png
@@ -84,23 +85,47 @@ def test_render_of_garment_at_the_frame() -> None:
     assert (box.left, box.width, box.top + box.height) == (0, 300, 400)
 
 
+def private(form: str) -> bytes:
+    """A photo that tells where it was taken and by whom, in every way its format has."""
+    told = Image.Exif()
+    told[0x010F] = "SecretCam"
+    told.get_ifd(0x8825).update({1: "N", 2: (52.0, 13.0, 48.0), 3: "E", 4: (21.0, 0.0, 36.0)})
+    picture = drawing.asymmetric(400, 300)
+    if form == "HEIF":
+        buffer = io.BytesIO()
+        heif = pillow_heif.from_pillow(Image.fromarray(picture))
+        heif.save(buffer, exif=told.tobytes(), xmp=b"<x:secret/>")
+        return buffer.getvalue()
+    options = {"exif": told, "xmp": b"<x:secret/>"}
+    if form == "JPEG":
+        options["comment"] = b"home address <script>alert(1)</script>"
+    if form == "PNG":
+        del options["xmp"]
+        options["pnginfo"] = PngImagePlugin.PngInfo()
+        options["pnginfo"].add_text("Comment", "home address")
+        options["pnginfo"].add_itxt("XML:com.adobe.xmp", "<x:secret/>")
+    return drawing.saved(picture, form, **options)
+
+
+@pytest.mark.parametrize("form", ["JPEG", "PNG", "WEBP", "AVIF", "HEIF"])
 @pytest.mark.parametrize("name", SET)
-def test_render_leaves_no_metadata(name: str) -> None:
+def test_render_leaves_no_metadata(name: str, form: str) -> None:
     """No EXIF, GPS, XMP, profile or comment of the upload reaches a rendition."""
-    private = Image.Exif()
-    private[0x010F] = "SecretCam"
-    private.get_ifd(0x8825)[1] = "N"
-    raw = drawing.saved(
-        drawing.asymmetric(400, 300), exif=private, comment=b"home address", xmp=b"<x:secret/>"
-    )
+    raw = private(form)
+    assert b"ecret" in raw
     photo = decode(raw)
     mask = np.zeros((300, 400), np.uint8)
     mask[50:250, 50:350] = 255
     data = picture(render(photo, cut_by(mask, photo)), name).data
-    assert not any(
-        mark in data for mark in (b"EXIF", b"XMP ", b"ICCP", b"Secret", b"secret", b"home")
-    )
+    marks = (b"EXIF", b"XMP ", b"ICCP", b"Secret", b"secret", b"home", b"script")
+    assert not any(mark in data for mark in marks)
     assert set(Image.open(io.BytesIO(data)).info) <= {"loop", "background", "timestamp", "duration"}
+
+
+def test_render_never_gives_an_empty_file() -> None:
+    """Every rendition has bytes, also of the smallest photo."""
+    photo = decode(drawing.saved(Image.new("L", (16, 16), 90), "PNG"))
+    assert all(len(each.data) > 30 for each in render(photo, None).pictures)
 
 
 def test_render_without_cut_out() -> None:
