@@ -101,3 +101,9 @@ def test_every_status_is_documented():
 def test_bundle_brings_the_storage_extension_that_reads_poison_queues():
     """Older bundles drop messages of a poison queue that were delivered too often."""
     assert HOST["extensionBundle"]["version"].startswith("[4.")
+
+
+def test_every_setting_is_documented():
+    """The settings page names each one."""
+    page = (ROOT / "docs" / "settings.md").read_text()
+    assert [name for name in setting_names() if f"`{name}`" not in page] == []
