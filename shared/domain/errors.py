@@ -13,7 +13,7 @@ IngestError
 ├── ConflictError             a conditional write was refused; the loser reads again
 │   └── AlreadyExistsError
 ├── RequestError              the caller's request; carries its HTTP status and code
-└── SettingsError  IllegalTransitionError  MalformedMessageError
+└── SettingsError  IllegalTransitionError  MalformedMessageError  ModelUnavailableError
 
 A class declares `status`, `code`, `public_message` and `retryable`; an instance carries data.
 """
