@@ -1,0 +1,148 @@
+"""Looking at photos and deciding: by pointer, keyboard, on a phone, with any eyes."""
+
+import re
+
+import httpx
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
+
+STATUS = re.compile(r"/wardrobe/drafts/status")
+UPLOAD = re.compile(r"/wardrobe/drafts$")
+
+
+@pytest.mark.parametrize("width", ["desktop", "phone"])
+def test_category_and_colours_are_corrected(visit, width):
+    """In the dialog, and still there after a refresh."""
+    visitor = visit(width)
+    draft = visitor.service.ready(visitor.api)
+    page = visitor.page
+    page.reload()
+    page.get_by_role("button", name=re.compile("^Correct")).click()
+    page.wait_for_function("() => document.getElementById('editor-image').naturalWidth > 0")
+    visitor.keep(f"{width}-6-dialog")
+    page.get_by_label("Category").select_option("Hat")
+    page.get_by_label("Add a colour").select_option(label="Teal")
+    page.get_by_label("Title").fill("Party dress")
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.get_by_role("heading", name="Party dress")).to_be_visible()
+    page.reload()
+    expect(page.locator(".tile").get_by_text("Hat", exact=True)).to_be_visible()
+    metadata = visitor.api.get(f"/wardrobe/drafts/{draft['id']}").json()["metadata"]
+    assert (metadata["category"], metadata["source"]) == ("Hat", "user")
+    assert "Teal" in [color["name"] for color in metadata["colors"]]
+
+
+def test_correction_of_what_somebody_else_corrected(visit):
+    """The page says so, keeps what was typed, and saves at the second try."""
+    visitor = visit()
+    draft = visitor.service.ready(visitor.api)
+    page = visitor.page
+    page.reload()
+    page.get_by_role("button", name=re.compile("^Correct")).click()
+    page.get_by_label("Title").fill("Mine")
+    other = visitor.api.patch(
+        f"/wardrobe/drafts/{draft['id']}", json={"notes": "Theirs"}, headers={"If-Match": "*"}
+    )
+    assert other.status_code == 200
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.locator("#editor-notice")).to_contain_text("has changed meanwhile")
+    expect(page.get_by_label("Title")).to_have_value("Mine")
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.get_by_role("heading", name="Mine")).to_be_visible()
+
+
+def test_cut_out_is_undone_and_used_again(visit):
+    """The photo as taken, and back."""
+    visitor = visit()
+    visitor.service.ready(visitor.api)
+    page = visitor.page
+    page.reload()
+    page.get_by_role("button", name=re.compile("Undo cut-out")).click()
+    expect(page.locator(".tile img.photo:not(.glyph)")).to_be_visible()
+    visitor.keep("desktop-7-undone")
+    page.get_by_role("button", name=re.compile("Use cut-out")).click()
+    expect(page.locator(".tile img.cutout")).to_be_visible()
+
+
+def test_deleting_takes_two_presses(visit):
+    """The first one asks."""
+    visitor = visit()
+    visitor.service.place(visitor.owner)
+    page = visitor.page
+    page.reload()
+    page.get_by_role("button", name=re.compile("^Delete")).click()
+    expect(page.locator(".tile")).to_have_count(1)
+    page.get_by_role("button", name=re.compile("^Really delete")).click()
+    expect(page.locator(".tile")).to_have_count(0)
+    assert visitor.api.get("/wardrobe/drafts").json()["drafts"] == []
+
+
+def test_everything_can_be_done_with_the_keyboard(visit):
+    """Open the dialog, close it, accept, without a pointer; the focus stays where it was."""
+    visitor = visit()
+    visitor.service.ready(visitor.api)
+    page = visitor.page
+    page.reload()
+    visitor.wait_for("Ready", 1)
+    with page.expect_file_chooser():
+        page.locator("#choose").focus()
+        page.keyboard.press("Enter")
+    page.locator('button[data-act="edit"]').focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("dialog[open]")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator("dialog[open]")).to_have_count(0)
+    page.locator('button[data-act="accept"]').focus()
+    page.keyboard.press("Enter")
+    visitor.wait_for("Accepted", 1)
+    assert page.evaluate("document.activeElement.closest('.tile') !== null")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("path", ["app", "docs"])
+def test_pages_have_no_accessibility_faults(visit, scheme, path):
+    """The rules of WCAG 2.1 AA that a program can check, in both colour schemes."""
+    visitor = visit(at_once=False, color_scheme=scheme)
+    page = visitor.page
+    if path == "app":
+        visitor.service.ready(visitor.api)
+    page.goto(f"{visitor.service.host.base_url}/{path}")
+    page.wait_for_selector(".tile" if path == "app" else "article")
+    results = Axe().run(page, options={"runOnly": ["wcag2a", "wcag2aa", "wcag21aa"]})
+    assert results.violations_count == 0, results.generate_report()
+
+
+@pytest.mark.parametrize("path", ["app", "docs"])
+def test_pages_fit_a_phone(visit, path):
+    """Nothing sticks out to the side, and buttons are large enough to touch."""
+    visitor = visit("phone", at_once=False)
+    page = visitor.page
+    if path == "app":
+        visitor.service.ready(visitor.api)
+    page.goto(f"{visitor.service.host.base_url}/{path}")
+    page.wait_for_selector(".tile" if path == "app" else "article")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    heights = page.eval_on_selector_all(
+        "button:not([hidden])", "all => all.map(one => one.getBoundingClientRect().height)"
+    )
+    assert all(height == 0 or height >= 36 for height in heights)
+    visitor.keep(f"phone-8-{path}")
+
+
+def test_description_page_shows_every_operation(visit):
+    """Each route, and the code list, readable without a third party."""
+    visitor = visit(at_once=False)
+    page = visitor.page
+    foreign = []
+    page.on("request", lambda r: r.url.startswith(visitor.service.host.origin) or foreign.append(r))
+    page.goto(f"{visitor.service.host.base_url}/docs")
+    page.wait_for_selector("article")
+    document = httpx.get(f"{visitor.service.host.base_url}/openapi.json").json()
+    wanted = {
+        op["operationId"] for methods in document["paths"].values() for op in methods.values()
+    }
+    shown = set(page.eval_on_selector_all("article[id]", "all => all.map(one => one.id)"))
+    assert wanted <= shown
+    assert foreign == []
+    visitor.keep("desktop-9-docs")
