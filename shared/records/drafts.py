@@ -81,18 +81,22 @@ class DraftStore:
         *,
         size: int,
         after: str | None = None,
-        wanted: Callable[[Draft], bool] = lambda draft: True,
+        wanted: Callable[[Draft], bool] | None = None,
         most_rows: int = 1000,
     ) -> DraftPage:
-        """Up to `size` wanted drafts after the row key `after`, reading at most `most_rows`."""
+        """Up to `size` drafts, of those that are `wanted`, after the row key `after`.
+
+        Reads at most `most_rows`, and no more than `size` at once where all are wanted.
+        """
         whole = Span.prefix(owner_key(owner_id), "d~")
         span = replace(whole, key_from=None, key_after=after) if after else whole
         drafts: list[Draft] = []
         last = None
-        for number, row in enumerate(self._table.query(span, page=min(most_rows, 1000)), 1):
+        at_once = min(most_rows, 1000) if wanted else size
+        for number, row in enumerate(self._table.query(span, page=at_once), 1):
             last = row.key
             draft = _draft(row)
-            if draft.deleted_at is None and wanted(draft):
+            if draft.deleted_at is None and (wanted is None or wanted(draft)):
                 drafts.append(draft)
             if len(drafts) == size or number == most_rows:
                 return DraftPage(drafts=tuple(drafts), after=last)

@@ -240,6 +240,14 @@ def test_list_reads_a_thousand_rows_at_most(caller, world):
     assert rest.json == {"drafts": [], "continuation": None}
 
 
+def test_list_reads_no_more_rows_than_it_shows(caller, world):
+    """A page of three from a long list is one query of three rows."""
+    many(world, 30)
+    world.faults.calls.clear()
+    caller.ask("list_drafts", query={"pageSize": "3"})
+    assert world.faults.calls == ["drafts.query"]
+
+
 def test_list_leaves_out_what_is_being_deleted(caller, world):
     """A tombstone is gone for its owner."""
     world.add(make_ready(deleted_at=NOW))
