@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import cache
+from threading import Lock
 
 from azure.core.credentials import TokenCredential
 
@@ -29,6 +30,9 @@ from shared.storage.services import (
 from shared.storage.tables import AzureTable
 
 
+_building = Lock()
+
+
 def utcnow() -> datetime:
     """The one clock of the product."""
     return datetime.now(UTC)
@@ -46,9 +50,14 @@ def platform() -> Platform:
     return Platform.from_env(os.environ)
 
 
-@cache
 def dependencies() -> Dependencies:
     """Built at first use; where storage is given by connection string, made complete too."""
+    with _building:  # the first calls of a process come together; one of them builds
+        return _dependencies()
+
+
+@cache
+def _dependencies() -> Dependencies:
     # The SDK tells every call at INFO, addresses included; our own lines say what matters.
     logging.getLogger("azure").setLevel(logging.WARNING)
     services = Services.from_env(os.environ)

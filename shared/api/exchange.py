@@ -38,7 +38,7 @@ class Request:
     def base(self) -> str:
         """The address under which all routes lie, as this caller reached it."""
         parts = urlsplit(self.url)
-        proto = self.headers.get("x-forwarded-proto", "")
+        proto = self.headers.get("x-forwarded-proto", "").partition(",")[0].strip()
         scheme = proto if proto in ("http", "https") else parts.scheme
         found = _BEFORE_ROUTE.match(parts.path)
         return f"{scheme}://{parts.netloc}{found[1] if found else ''}"

@@ -83,6 +83,7 @@ def test_problem_of_storage_asks_to_try_again():
         ("https://h/wardrobe/drafts/x/submit?a=1", {}, "https://h"),
         ("http://h/a/b/v1/wardrobe/images", {}, "http://h/a/b"),
         ("http://h/api/wardrobe/drafts", {"x-forwarded-proto": "https"}, "https://h/api"),
+        ("http://h/api/wardrobe/drafts", {"x-forwarded-proto": "https, http"}, "https://h/api"),
         ("http://h/api/wardrobe/drafts", {"x-forwarded-proto": "gopher"}, "http://h/api"),
     ],
 )
