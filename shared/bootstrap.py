@@ -29,7 +29,6 @@ from shared.storage.services import (
 )
 from shared.storage.tables import AzureTable
 
-
 _building = Lock()
 
 
