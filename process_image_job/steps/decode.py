@@ -8,8 +8,8 @@ from PIL import Image
 from PIL.ImageFile import ImageFile
 
 from process_image_job.steps.colour_space import as_srgb
-from process_image_job.steps.jpeg import quick_pixels
 from process_image_job.steps.orient import upright
+from process_image_job.steps.quick_read import quick_jpeg, quick_webp
 from process_image_job.values import Photo, Pixels
 from shared.domain.errors import BadImageError
 from shared.domain.pictures import Caution
@@ -31,7 +31,7 @@ def decode(raw: bytes) -> Photo:
     form = probe(raw, max_bytes=max(len(raw), 1)).format
     with open_header(raw, form) as image:
         full = upright_size(image)
-        planes = _jpeg_planes(raw, image) if form == "JPEG" else None
+        planes = _quick_planes(raw, image, form)
         if planes is None:
             _decode_pixels(raw, image)
             planes = _planes(raw, image)
@@ -52,15 +52,22 @@ def _photo(
     return Photo(rgb=rgb, alpha=alpha, full_width=full[0], full_height=full[1], cautions=cautions)
 
 
-def _jpeg_planes(raw: bytes, image: ImageFile) -> Planes | None:
-    """The quick way where it can be taken. Sets the scale at which Pillow would decode, too."""
-    full = image.size
-    image.draft(None, _draft_size(image))
-    pixels = quick_pixels(raw, image, full)
-    if pixels is None or "icc_profile" not in image.info:
-        return None if pixels is None else (pixels, None)
+def _quick_planes(raw: bytes, image: ImageFile, form: str) -> Planes | None:
+    """The quick way where it can be taken. A JPEG is drafted, also for Pillow."""
+    pixels: Pixels | None = None
+    if form == "JPEG":
+        full = image.size
+        image.draft(None, _draft_size(image))
+        pixels = quick_jpeg(raw, image, full)
+    elif form == "WEBP":
+        pixels = quick_webp(raw, image)
+    if pixels is None:
+        return None
+    profile = image.info.get("icc_profile")
+    if profile is None and pixels.shape[2] == 3 and max(pixels.shape) < 2 * ARCHIVE_SIDE:
+        return pixels, None
     profiled = Image.fromarray(pixels)
-    profiled.info["icc_profile"] = image.info["icc_profile"]
+    profiled.info["icc_profile"] = profile
     return _planes(raw, profiled)
 
 

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from PIL import Image, ImageCms
 from PIL.JpegImagePlugin import JpegImageFile
+from PIL.WebPImagePlugin import WebPImageFile
 
 from process_image_job.steps.decode import decode
-from process_image_job.steps.jpeg import quick_pixels
+from process_image_job.steps.quick_read import quick_jpeg, quick_webp
 from shared.domain import errors
 from shared.domain.pictures import Caution
 from tests.unit.pipeline import drawing
@@ -309,7 +310,7 @@ def test_decode_the_quick_way(scale: int, progressive: bool) -> None:
     image = JpegImageFile(io.BytesIO(raw))
     full = image.size
     image.draft(None, (full[0] // scale, full[1] // scale))
-    quick = quick_pixels(raw, image, full)
+    quick = quick_jpeg(raw, image, full)
     assert quick is not None
     assert quick.shape == (full[1] // scale, full[0] // scale, 3)
     assert np.abs(quick.astype(int) - np.asarray(image)).max() <= 3
@@ -319,4 +320,30 @@ def test_decode_the_quick_way_is_not_for_files_without_end() -> None:
     """A JPEG that does not show its end is left to Pillow, which tells truncated from whole."""
     raw = drawing.saved(UPRIGHT)[:-2]
     image = JpegImageFile(io.BytesIO(raw))
-    assert quick_pixels(raw, image, image.size) is None
+    assert quick_jpeg(raw, image, image.size) is None
+
+
+@pytest.mark.parametrize("mode", ["RGB", "RGBA"])
+def test_decode_of_still_webp_the_quick_way(mode: str) -> None:
+    """A still WebP goes the quick way, colours and alpha in their order."""
+    picture = Image.fromarray(UPRIGHT).convert("RGBA")
+    picture.putalpha(Image.linear_gradient("L").resize(picture.size))
+    raw = drawing.saved(picture.convert(mode), "WEBP", lossless=True, exact=True)
+    image = WebPImageFile(io.BytesIO(raw))
+    quick = quick_webp(raw, image)
+    assert quick is not None
+    assert np.array_equal(quick, np.asarray(image))
+
+
+def test_decode_of_webp_film_the_slow_way() -> None:
+    """Only Pillow gives the first frame of a film alone."""
+    first, *rest = drawing.frames(3)
+    raw = drawing.saved(first, "WEBP", save_all=True, append_images=rest)
+    assert quick_webp(raw, WebPImageFile(io.BytesIO(raw))) is None
+
+
+def test_decode_of_large_webp_is_bounded() -> None:
+    """The quick way ends below 4,096 px as well."""
+    photo = decode(drawing.saved(Image.new("RGB", (8000, 300), (10, 120, 90)), "WEBP"))
+    assert photo.rgb.shape[1] < 4096
+    assert photo.full_width == 8000
