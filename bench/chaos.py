@@ -135,7 +135,9 @@ def _send(owner: str, key: str, photos: list[bytes], ground: Rig, load: Load) ->
 
 
 def _kill_workers(plan: Plan, ground: Rig, over: threading.Event) -> None:
-    while not over.wait(plan.kill_every):
+    """A little off the beat, so that it is not in step with a timer for the whole run."""
+    chance = random.Random(plan.seed)
+    while not over.wait(plan.kill_every * chance.uniform(0.8, 1.2)):
         ground.watch_host()
         ground.kill_worker()
 

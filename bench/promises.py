@@ -3,6 +3,7 @@
     python -m bench.promises kills        30 workers killed in the middle of a photo
     python -m bench.promises killers      5 photos that kill every worker, queues as deployed
     python -m bench.promises duplicates   1,000 deliveries of the messages of 20 drafts
+    python -m bench.promises garbage      500 messages that nobody understands before a photo
 
 Backlogs and lost messages are measured by `python -m bench.sweep --backlog`: there the clock is
 moved. Each prints its numbers and exits 0 only if the promise held.
@@ -124,6 +125,32 @@ def duplicates(drafts: int = 20, deliveries: int = 1000) -> bool:
     return ready == [1] * drafts and blobs == named and attempts == {1: drafts}
 
 
+def garbage(count: int = 500) -> bool:
+    """What nobody understands is a dead letter each, and a photo behind it hardly waits."""
+    with rig(OUT / "garbage-host.log", seed=1, rate=0) as ground:
+        deps = ground.dependencies()
+        _time_to_ready(ground, deps, 0)  # the worker is warm
+        alone = _time_to_ready(ground, deps, 1)
+        for number in range(count):
+            deps.jobs.send(f"garbage {number}")
+        behind = _time_to_ready(ground, deps, 2)
+        _until(lambda: deps.jobs.depth() == 0, 600)
+        letters = sum(letter.code == "MALFORMED" for letter in deps.letters.newest(deps.clock()))
+        poisoned = deps.poisoned.depth()
+    print(
+        f"{count} messages of garbage: {letters} dead letters, {poisoned} poison messages; a photo "
+        f"is Ready in {alone:.1f} s alone and in {behind:.1f} s behind them"
+    )
+    return (letters, poisoned) == (count, 0) and behind < 60
+
+
+def _time_to_ready(ground: Rig, deps: Dependencies, number: int) -> float:
+    started = time.monotonic()
+    draft = _upload(ground, deps, draw_photo(number))
+    _until(partial(_is_final, draft, deps), 300)
+    return time.monotonic() - started
+
+
 def _deadly(number: int) -> bytes:
     """A photo with the marker in a comment of its JPEG."""
     photo = draw_photo(number)
@@ -183,6 +210,7 @@ _MEASUREMENTS: dict[str, Callable[[], bool]] = {
     "kills": kills,
     "killers": killers,
     "duplicates": duplicates,
+    "garbage": garbage,
 }
 
 

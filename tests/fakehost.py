@@ -65,13 +65,20 @@ class FakeHost:
 
     def settle(self, *, hours: float = 3.5) -> None:
         """Let time pass in repair ticks until all work is done, then a while longer."""
-        ticks = int(hours * 12)
-        for _ in range(ticks):
+        end = self.world.clock() + timedelta(hours=hours)
+        while self.world.clock() < end and self._has_work():
             for _ in range(10):
                 self.work_off()
                 self.world.clock.pass_(seconds=30)
             assert self.fire(REPAIR), "an undisturbed repair ends well"
+        self.world.clock.now = max(end, self.world.clock())
         self.clean_up()
+
+    def _has_work(self) -> bool:
+        """A message is there, or an entry that the repair looks at."""
+        entries = (row.values for row in self.world.due.rows.values())
+        wanted = any("queuedAt" in entry or "unfinished" in entry for entry in entries)
+        return wanted or bool(self.world.jobs.waiting or self.world.poisoned.waiting)
 
     def clean_up(self) -> None:
         """Two nights: the second one passes over what the first has deleted."""
