@@ -55,7 +55,6 @@ class FaultProxy:
 
     def __post_init__(self) -> None:
         self._random = random.Random(self.seed)
-        self._loop = asyncio.new_event_loop()
         self._ready = threading.Event()
         self._thread = threading.Thread(target=self._run, name="fault-proxy", daemon=True)
 
@@ -73,7 +72,8 @@ class FaultProxy:
         return connection_string(self.ports["blob"], self.ports["queue"], self.ports["table"])
 
     def _run(self) -> None:
-        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
+        with asyncio.Runner() as runner:
+            self._loop = runner.get_loop()
             runner.run(self._serve())
 
     async def _serve(self) -> None:
