@@ -32,11 +32,11 @@ def on_cleanup(timer: func.TimerRequest) -> None:
 @app.function_name("repair_unattended_drafts")
 @app.timer_trigger(arg_name="timer", schedule="%REPAIR_SCHEDULE%")
 def on_repair(timer: func.TimerRequest) -> None:
-    from cleanup_abandoned_drafts.repair import REPAIR
+    from cleanup_abandoned_drafts.repair import repair_and_watch
     from shared.bootstrap import dependencies
-    from shared.jobs import Tick, run
+    from shared.jobs import Tick
 
-    run(REPAIR, Tick.of_timer(timer.to_dict()), dependencies())
+    repair_and_watch(Tick.of_timer(timer.to_dict()), dependencies())
 
 
 @app.route("wardrobe/drafts", methods=["POST"], auth_level=OWNER)

@@ -6,10 +6,14 @@ unattended. What the nightly cleanup had no time for is gone on with here.
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
+
 from cleanup_abandoned_drafts.attending import Attention, attend_all
 from cleanup_abandoned_drafts.handler import CLEANUP
 from cleanup_abandoned_drafts.policy import Verdict
-from cleanup_abandoned_drafts.stuck import move_stuck
+from cleanup_abandoned_drafts.stuck import move_stuck, watch_stuck
+from shared.dependencies import Dependencies
 from shared.jobs import ScheduledJob, Tick, Turn, run
 from shared.line import tell_depths
 from shared.records.jobruns import JobReport, JobRuns
@@ -33,6 +37,14 @@ def repair(turn: Turn) -> JobReport:
 
 
 REPAIR = ScheduledJob(name="repair_unattended_drafts", work=repair)
+
+
+def repair_and_watch(
+    tick: Tick, deps: Dependencies, *, pause: Callable[[float], None] = time.sleep
+) -> None:
+    """A tick of the timer: the job, and afterwards an eye on what is stuck in the poison queue."""
+    if run(REPAIR, tick, deps) is not None:
+        watch_stuck(deps, pause=pause)
 
 
 def _go_on_with_cleanup(turn: Turn) -> None:

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from cleanup_abandoned_drafts.repair import REPAIR
+from cleanup_abandoned_drafts.repair import REPAIR, repair_and_watch
 from shared.domain.draft import DraftStatus
 from shared.domain.errors import StorageUnavailableError
 from shared.domain.ids import new_draft_id
@@ -280,3 +280,50 @@ def test_index_that_breaks_off_leaves_the_rest_for_the_next_run(world, repair):
     world.faults.before = away
     report = repair()
     assert (report.remaining, report.failed_rows) == (1, 1)
+
+
+def test_stuck_message_that_is_hidden_is_caught_when_it_comes_back(world):
+    """The host takes it every ten minutes and hides it again; the repair is there in between."""
+    world.poisoned.send("{}")
+    for _ in range(3):
+        world.clock.pass_(minutes=10)
+        world.poisoned.receive(1, hide=timedelta(minutes=10))
+    world.clock.pass_(minutes=8)
+    repair_and_watch(Tick(), world.deps, pause=lambda seconds: world.clock.pass_(seconds=seconds))
+    [letter] = world.deps.letters.newest(world.clock())
+    assert letter.code == "STUCK"
+    assert world.poisoned.depth() == 0
+
+
+def test_watch_ends_at_once_where_nothing_is_poisoned(world):
+    """An ordinary tick does not wait."""
+    pauses = []
+    repair_and_watch(Tick(), world.deps, pause=pauses.append)
+    assert pauses == []
+
+
+def test_watch_lasts_no_longer_than_four_minutes(world):
+    """The next tick goes on; ten seconds after the queue is empty it ends early."""
+    world.poisoned.send("{}", delay=timedelta(hours=1))
+    pauses = []
+    repair_and_watch(Tick(), world.deps, pause=pauses.append)
+    assert sum(pauses) == 240
+    pauses.clear()
+
+    def emptied(seconds):
+        pauses.append(seconds)
+        world.poisoned.waiting.clear()
+
+    repair_and_watch(Tick(), world.deps, pause=emptied)
+    assert sum(pauses) == 10
+
+
+def test_watch_is_off_with_its_job(world):
+    """The switch of the repair holds for it too."""
+    world = make_world(
+        settings=Settings(auth_mode="local", job_repair_unattended_drafts_enabled=False)
+    )
+    world.poisoned.send("{}")
+    pauses = []
+    repair_and_watch(Tick(), world.deps, pause=pauses.append)
+    assert pauses == []
