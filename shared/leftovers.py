@@ -13,13 +13,27 @@ from shared.ports import Blobs
 
 
 def remove_own(draft: Draft, deps: Dependencies) -> None:
-    """After a lost lease: what lies under this run's prefix and is not named by the row."""
+    """After a lost lease: what lies under this run's prefix and is not named by the row.
+
+    What cannot be removed is marked on a row that is finished, for the repair; a row that is not
+    will see to it when it is, and of a deleted one the second pass removes everything.
+    """
     prefix = run_prefix(draft.owner_key, draft.id, draft.generation, draft.attempts)
     row = deps.store.find(draft.owner_id, draft.id)
     named = row.named_blobs() if row else frozenset()
-    for name in list(deps.images.names(prefix)):
-        if name not in named:
-            deps.images.delete(name)
+    failed = _remove_others(prefix, named, draft, deps)
+    if failed and row is not None and row.work is None:
+        deps.store.save(row, replace(row, leftovers=True), now=deps.clock())
+
+
+def _remove_others(prefix: str, named: frozenset[str], draft: Draft, deps: Dependencies) -> int:
+    """How many deletions failed; one where it is not known what is there."""
+    container = deps.settings.images_container
+    try:
+        found = [name for name in deps.images.names(prefix) if name not in named]
+    except StorageUnavailableError:
+        return 1
+    return sum(remove_blob(name, deps.images, container, draft.id) for name in found)
 
 
 def tidy(draft: Draft, deps: Dependencies) -> Draft:

@@ -281,6 +281,28 @@ def test_zombie_that_fails_removes_what_it_wrote(world, error):
     check_settled(world)
 
 
+@pytest.mark.parametrize("call", ["images.names", "images.delete"])
+def test_zombie_that_cannot_tidy_up_says_so_on_the_row(world, call):
+    """Its blobs are found by the repair, not only by an audit."""
+    draft = world.add_photo(tiny_photo())
+
+    def take_over():
+        world.clock.pass_(seconds=31)
+        deliver(world, draft)
+        world.faults.before = away
+
+    def away(name):
+        if name == call:
+            raise StorageUnavailableError
+
+    at_call(world, "images.put", take_over, 3)
+    deliver(world, draft)
+    world.faults.before = lambda name: None
+    assert world.row(draft).leftovers
+    FakeHost(world).settle()
+    check_settled(world)
+
+
 @pytest.mark.parametrize("number", range(1, 7))
 def test_withdrawal_in_mid_flight_leaves_nothing(world, number):
     """The run finds no draft, and takes with it what it had written since."""
