@@ -1,7 +1,8 @@
 """Our app with photos in it that end the process: a decoder that crashes, as a test can order it.
 
-Nothing of the product is changed. Pillow is: where the worker's decoder opens a photo that carries
-the marker, the process is gone as if the system had killed it. The upload's probe is left alone.
+Nothing of the product is changed. Pillow is: where the worker starts to decode a JPEG whose comment
+is the marker, the process is gone as if the system had killed it. The upload's probe, which reads a
+header only, is not affected.
 """
 
 import importlib.util
@@ -9,28 +10,18 @@ import os
 import signal
 import sys
 from pathlib import Path
-from types import FrameType
 
-from PIL import Image
+from PIL.JpegImagePlugin import JpegImageFile
 
 MARKER = b"END-THE-WORKER"
-DECODER = "process_image_job.steps.decode"
 ROOT = Path(os.environ["FITTING_ROOM_ROOT"])
-_open = Image.open
+_draft = JpegImageFile.draft
 
 
-def _opened(fp, *args, **kwargs):
-    if _inside_decoder(sys._getframe()) and MARKER in fp.getvalue():
+def _deadly_draft(image, mode, size):
+    if image.info.get("comment", b"").startswith(MARKER):
         os.kill(os.getpid(), signal.SIGKILL)
-    return _open(fp, *args, **kwargs)
-
-
-def _inside_decoder(frame: FrameType | None) -> bool:
-    while frame is not None:
-        if frame.f_globals.get("__name__") == DECODER:
-            return True
-        frame = frame.f_back
-    return False
+    return _draft(image, mode, size)
 
 
 def _ours():
@@ -43,5 +34,5 @@ def _ours():
     return module
 
 
-Image.open = _opened
+JpegImageFile.draft = _deadly_draft
 app = _ours().app
