@@ -121,8 +121,8 @@ class Blobs(Protocol):
 
     def info(self, name: str) -> BlobInfo | None: ...
 
-    def delete(self, name: str) -> None:
-        """A missing blob is fine."""
+    def delete(self, name: str, *, etag: str | None = None) -> None:
+        """A missing blob is fine. Raises ConflictError when `etag` no longer fits."""
         ...
 
     def names(self, prefix: str) -> Iterator[str]: ...

@@ -189,8 +189,13 @@ class MemoryBlobs:
 
         return self._call("info", effect)
 
-    def delete(self, name: str) -> None:
-        self._call("delete", lambda: self.stored.pop(name, None))
+    def delete(self, name: str, *, etag: str | None = None) -> None:
+        def effect() -> None:
+            if etag and name in self.stored and self.stored[name][2] != etag:
+                raise ConflictError
+            self.stored.pop(name, None)
+
+        self._call("delete", effect)
 
     def names(self, prefix: str) -> Iterator[str]:
         found = sorted(name for name in self.stored if name.startswith(prefix))

@@ -15,12 +15,13 @@ from process_image_job.segmenters.graph_cut import outlined
 from process_image_job.segmenters.matting import full_alpha
 from process_image_job.segmenters.openings import opened
 from process_image_job.segmenters.own_alpha import MASK_SIDE
-from process_image_job.segmenters.working import Floats, working_copy
+from process_image_job.segmenters.working import SIDE, Floats, working_copy
 from process_image_job.steps.scale import area, fitted, flattened
 from process_image_job.values import Photo, Pixels, Segmented
 from shared.domain.pictures import Caution
 
 _OUTLINE_SIDE = 300  # pixels; where the outline is placed before the last refinement
+_THINNEST = 8  # pixels of the working copy's shorter side
 _UNDECIDED = 0.2  # probabilities closer than this to 0 or 1 are not questioned again
 
 Prior = Callable[[Pixels], Floats]
@@ -40,6 +41,8 @@ class LocalSegmenter:
         rgb = flattened(photo.rgb, photo.alpha)
         full = area(rgb, fitted(photo.width, photo.height, MASK_SIDE))
         medium = area(full, fitted(photo.width, photo.height, _OUTLINE_SIDE))
+        if _too_narrow(medium):
+            return Segmented(alpha=np.full(full.shape[:2], 255, np.uint8), confidence=0.0)
         opinion, cautions = self._opinion(medium)
         mask, sure = _placed(medium, opinion)
         return Segmented(alpha=full_alpha(full, mask), confidence=sure, cautions=cautions)
@@ -52,6 +55,12 @@ class LocalSegmenter:
         except ModelUnavailableError:
             return common_opinion(rgb), (Caution.MODEL_UNAVAILABLE,)
         return Opinion(probability=probability, agreement=sureness(probability)), ()
+
+
+def _too_narrow(rgb: Pixels) -> bool:
+    """A strip of a few pixels at working size has no outline of a garment to find."""
+    height, width = rgb.shape[:2]
+    return min(height, width) * min(1.0, SIDE / max(height, width)) < _THINNEST
 
 
 def _placed(rgb: Pixels, opinion: Opinion) -> tuple[Floats, float]:

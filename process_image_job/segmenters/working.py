@@ -49,7 +49,7 @@ def working_copy(rgb: Pixels, side: int = SIDE) -> Working:
     """The photo with its longest side at `side`."""
     height, width = rgb.shape[:2]
     scale = min(1.0, side / max(height, width))
-    size = max(3, round(width * scale)), max(3, round(height * scale))
+    size = max(1, round(width * scale)), max(1, round(height * scale))
     small = cv2.resize(rgb, size, interpolation=cv2.INTER_AREA)
     lab = cv2.cvtColor(small.astype(np.float32) / 255, cv2.COLOR_RGB2LAB)
     return Working(

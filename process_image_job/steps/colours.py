@@ -32,10 +32,15 @@ Floats = NDArray[np.float32]
 
 
 def garment_colours(photo: Photo, cut_out: CutOut | None) -> tuple[Color, ...]:
-    """Up to five named colours, largest share first, from the garment's pixels only."""
+    """Up to five named colours, largest share first, from the garment's pixels only.
+
+    None where every pixel is transparent.
+    """
     size = fitted(photo.width, photo.height, _SIDE)
     lab = _lab(area(_thinned(photo.rgb), size))
     cover = _cover(photo, cut_out, size)
+    if not cover.any():
+        return ()  # every pixel is transparent: there is nothing to have a colour
     colours, weights = _samples(lab, cover)
     centres, shares = _clusters(colours, weights)
     gain = min(_MOST_GAIN, max(1.0, _PAPER / max(1.0, float(np.percentile(lab[..., 0], 98)))))

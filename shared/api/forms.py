@@ -88,15 +88,18 @@ def _read_multipart(body: bytes, boundary: str) -> Form:
     )
     try:
         parts = parser.parts()
-        fields = {part.name: part.value for part in parts if part.filename is None}
+        files = tuple(_file(part) for part in parts if _is_file(part))
+        fields = {p.name: p.value for p in parts if p.filename is None and not _is_file(p)}
     except (MultipartError, UnicodeDecodeError, LookupError) as error:
         raise RequestError(400, "INVALID_REQUEST", "The multipart body is broken.") from error
-    return Form(files=tuple(_file(part) for part in parts if _is_file(part)), fields=fields)
+    return Form(files=files, fields=fields)
 
 
 def _is_file(part: MultipartPart) -> bool:
-    """A form that was sent with no file chosen has a part without name and content."""
-    return part.filename is not None and bool(part.filename or part.size)
+    """Named, or a picture by its type. A form with no file chosen sends neither name nor bytes."""
+    if part.filename is None:
+        return is_picture(part.content_type or "")
+    return bool(part.filename or part.size)
 
 
 def _file(part: MultipartPart) -> SentFile:

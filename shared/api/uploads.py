@@ -86,7 +86,7 @@ def _probed(draft: Draft, deps: Dependencies) -> RawPhoto:
     try:
         found = probe(_bytes(blob, info, deps))
     except BadImageError:
-        deps.uploads.delete(blob)
+        _remove(blob, info, deps)
         raise
     return RawPhoto(
         blob=blob,
@@ -96,6 +96,14 @@ def _probed(draft: Draft, deps: Dependencies) -> RawPhoto:
         width=found.width,
         height=found.height,
     )
+
+
+def _remove(blob: str, info: BlobInfo, deps: Dependencies) -> None:
+    """The refused bytes and no others: the client may have sent better ones since."""
+    try:
+        deps.uploads.delete(blob, etag=info.etag)
+    except ConflictError:
+        return
 
 
 def _bytes(blob: str, info: BlobInfo, deps: Dependencies) -> bytes:

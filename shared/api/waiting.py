@@ -16,6 +16,7 @@ from threading import Lock
 from shared.api.intake import Beside, Photo, Wish, accept
 from shared.dependencies import Dependencies
 from shared.domain.draft import Draft, DraftStatus
+from shared.domain.errors import StorageUnavailableError
 from shared.domain.lifecycle import NO_DELAY
 
 NET = timedelta(seconds=120)
@@ -37,7 +38,9 @@ def accept_and_wait(
     pause: Pause = time.sleep,
     beside: Beside = lambda drafts: (),
 ) -> list[Draft]:
-    """The drafts as they are when all are finished, or when the patience is over."""
+    """The drafts as they are after the run here; or, where another run has the slot, when all are
+    finished or the patience is over. A run here that fails leaves its draft to the net.
+    """
     free = _SLOT.acquire(blocking=False)
     try:
         start = deps.clock()
@@ -68,8 +71,15 @@ def _run_all(drafts: Sequence[Draft], deps: Dependencies, run: RunHere) -> None:
 
 
 def _states(drafts: Sequence[Draft], deps: Dependencies) -> list[Draft]:
-    """As they are now; one that was deleted meanwhile stays as it was last seen."""
-    found = deps.store.find_many(drafts[0].owner_id, [draft.id for draft in drafts])
+    """As they are now; one that is deleted, or cannot be read, stays as it was last seen.
+
+    Nothing raises: the drafts are accepted, and the caller has to learn their ids.
+    """
+    try:
+        found = deps.store.find_many(drafts[0].owner_id, [draft.id for draft in drafts])
+    except StorageUnavailableError:
+        _log.warning("accepted drafts could not be read", exc_info=True)
+        return list(drafts)
     return [found.get(draft.id, draft) for draft in drafts]
 
 

@@ -5,16 +5,18 @@ Plain fields become columns; nested values become one JSON column each; null is 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import fields
 from datetime import UTC, datetime
 from enum import Enum
 from functools import cache
+from math import isfinite
 from typing import Any, cast
 
 from pydantic import TypeAdapter
 from pydantic.alias_generators import to_camel
-from pydantic_core import to_json
+from pydantic_core import to_jsonable_python
 
 from shared.ports import Value
 
@@ -23,7 +25,7 @@ _PLAIN = (str, int, float, bool, datetime, bytes)
 
 
 def to_values(value: Any, *, leave_out: frozenset[str] = frozenset()) -> dict[str, Value]:
-    """The columns of a frozen dataclass, names in camelCase."""
+    """The columns of a frozen dataclass, names in camelCase. Raises ValueError for NaN."""
     columns: dict[str, Value] = {}
     for field in fields(value):
         if field.name in leave_out:
@@ -50,9 +52,11 @@ def _column(content: Any) -> Value:
         return str(content.value)
     if isinstance(content, datetime):
         return content.astimezone(UTC)
+    if isinstance(content, float) and not isfinite(content):
+        raise ValueError("a number that is not finite cannot be stored")
     if isinstance(content, _PLAIN):
         return content
-    return to_json(content).decode()
+    return json.dumps(to_jsonable_python(content), allow_nan=False, separators=(",", ":"))
 
 
 def _content(kind: type, name: str, column: Value) -> Any:

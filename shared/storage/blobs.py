@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from threading import Lock
+from typing import Any
 from urllib.parse import quote
 
 from azure.core import MatchConditions
@@ -117,10 +118,13 @@ class AzureBlobs:
         content_type = str(found.content_settings.content_type or "")
         return BlobInfo(size=found.size, etag=str(found.etag), content_type=content_type)
 
-    def delete(self, name: str) -> None:
+    def delete(self, name: str, *, etag: str | None = None) -> None:
+        fence: dict[str, Any] = (
+            {"etag": etag, "match_condition": MatchConditions.IfNotModified} if etag else {}
+        )
         with translate_storage_errors():
             try:
-                self._client.delete_blob(name)
+                self._client.delete_blob(name, **fence)
             except ResourceNotFoundError as error:
                 _raise_unless_missing(error)
 

@@ -93,3 +93,14 @@ def test_blobs_empty_content_is_kept(blobs):
     """No bytes are bytes too."""
     put(blobs, data=b"")
     assert blobs.read(RAW) == b""
+
+
+def test_blobs_delete_with_an_old_etag_is_refused(blobs):
+    """What was written since is not what was meant."""
+    old = put(blobs)
+    put(blobs, data=b"newer")
+    with pytest.raises(ConflictError):
+        blobs.delete(RAW, etag=old)
+    assert blobs.read(RAW) == b"newer"
+    blobs.delete(RAW, etag=blobs.info(RAW).etag)
+    assert blobs.read(RAW) is None

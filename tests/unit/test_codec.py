@@ -3,6 +3,7 @@
 from dataclasses import replace
 from datetime import timedelta
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -73,3 +74,13 @@ def test_columns_carry_the_names_of_the_contract():
     assert {"ownerId", "status", "leaseId", "leaseExpiresAt", "dueAt", "generation"} <= set(values)
     assert isinstance(make_work(), Work)
     assert isinstance(FULL.raw, RawPhoto)
+
+
+@pytest.mark.parametrize("share", [float("nan"), float("inf")])
+def test_number_that_is_none_is_never_stored(share):
+    """NaN never reaches a row, where it would make every answer about the draft fail."""
+    metadata = Metadata(colors=(Color(name="Red", hex="#ff0000", share=share),))
+    with pytest.raises(ValueError, match="JSON"):
+        to_values(make_draft(metadata=metadata))
+    with pytest.raises(ValueError, match="finite"):
+        to_values(Color(name="Red", hex="#ff0000", share=share))

@@ -272,3 +272,15 @@ def test_upload_is_processing_until_a_run_ends_it(caller, world):
     assert draft.status is DraftStatus.PROCESSING
     assert draft.due_at == draft.work.queued_at + timedelta(minutes=3)
     assert [key for _, key in world.due.rows] == [f"owner-1~{draft_row_key(draft.id)}"]
+
+
+def test_upload_of_a_picture_without_any_name(caller):
+    """A part is a file by its type too; its draft has no name."""
+    body = (
+        b'--X\r\nContent-Disposition: form-data; name="files"\r\nContent-Type: image/jpeg\r\n\r\n'
+        + JPEG
+        + b"\r\n--X--\r\n"
+    )
+    headers = {"content-type": "multipart/form-data; boundary=X"}
+    [item] = caller.ask("create_drafts", body=body, headers=headers, run=None).json["drafts"]
+    assert (item["status"], item["fileName"]) == ("Processing", None)

@@ -183,3 +183,18 @@ def test_submit_keeps_to_the_stage_of_the_photo(caller, world):
     draft_id = begun(caller, world, JPEG)
     caller.ask("submit_upload", draft_id)
     assert world.deps.store.find("owner-1", draft_id).stage is Stage.UPLOADED
+
+
+def test_submit_that_refuses_old_bytes_leaves_new_ones(caller, world):
+    """A slow submit removes what it refused, never the photo that came since."""
+    draft_id = begun(caller, world, b"no picture")
+    blob = f"owner-1/{draft_id}/raw"
+
+    def replace_late(call):
+        if call == "uploads.delete":
+            world.faults.before = lambda call: None
+            world.uploads.put(blob, JPEG, content_type="image/jpeg")
+
+    world.faults.before = replace_late
+    assert caller.ask("submit_upload", draft_id).code == "UNSUPPORTED_FORMAT"
+    assert world.uploads.stored[blob][0] == JPEG

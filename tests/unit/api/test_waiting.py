@@ -12,6 +12,7 @@ from shared.domain.lifecycle import fail, finish
 from shared.settings import Settings
 from tests.factories import make_world
 from tests.unit.api.calling import BASE, Caller, make_pictures, never, photo
+from tests.unit.api.failing import at
 
 JPEG = photo()
 
@@ -225,3 +226,11 @@ def test_async_mode_never_runs_anything_here(caller):
     """The default: 202 at once."""
     reply = caller.upload(("a.jpg", JPEG), run=never)
     assert reply.json["drafts"][0]["status"] == DraftStatus.PROCESSING
+
+
+def test_inline_mode_whose_drafts_cannot_be_read_again_tells_their_ids(inline):
+    """What is accepted is answered with 202, however the reading after it goes."""
+    inline.world.faults.before = at("drafts.get", skip=2, times=99)
+    reply = inline.upload(("a.jpg", JPEG), run=lambda draft, deps: None)
+    [item] = reply.json["drafts"]
+    assert (reply.status, item["status"]) == (202, "Processing")

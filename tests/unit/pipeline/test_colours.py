@@ -97,3 +97,11 @@ def test_colours_of_photos_labelled_by_eye(shared_data: Path) -> None:
     assert len(labels) == 40
     assert (exact, accepted) >= (26, 34)
     assert accepted >= 34
+
+
+@pytest.mark.parametrize("size", [(99, 99), (600, 800)])
+def test_colours_of_a_wholly_transparent_picture(size: tuple[int, int]) -> None:
+    """Where nothing can be seen there is no colour, and no number that is not one."""
+    photo = decode(drawing.saved(np.zeros((*size, 4), np.uint8), "PNG"))
+    assert analyze(photo, cut_out(photo, LocalSegmenter())) == ()
+    assert analyze(photo, None) == ()

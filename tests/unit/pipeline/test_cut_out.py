@@ -10,12 +10,14 @@ from PIL import Image
 from process_image_job.garment_model import ModelUnavailableError
 from process_image_job.pipeline import cut_out, load_cut_out
 from process_image_job.processor import process_image
-from process_image_job.segmenters.local import LocalSegmenter
+from process_image_job.segmenters.local import LocalSegmenter, Prior
 from process_image_job.steps.crop import mask_from_png
 from process_image_job.steps.decode import decode
 from process_image_job.values import CutOut, Photo, Segmented
 from shared.domain.pictures import Caution, Segmentation
 from tests.unit.pipeline import drawing
+
+EXTREME = [(16, 16), (16, 900), (900, 16), (16, 4000), (2500, 20), (20, 6000), (16000, 16)]
 
 
 def cut(picture: np.ndarray) -> CutOut:
@@ -133,11 +135,14 @@ def test_cut_out_that_covers_everything() -> None:
     assert cut(cloth.astype(np.uint8)).segmentation is Segmentation.LOW_CONFIDENCE
 
 
-@pytest.mark.parametrize("size", [(16, 16), (16, 900), (900, 16)])
-def test_cut_out_of_extreme_shapes(size: tuple[int, int]) -> None:
-    """The smallest and the narrowest photos pass through."""
-    found = cut(np.full((*size, 3), 200, np.uint8))
-    assert (found.box.width, found.box.height) == (size[1], size[0])
+@pytest.mark.parametrize("size", EXTREME)
+@pytest.mark.parametrize("prior", [None, lambda rgb: np.zeros((80, 80), np.float32)])
+def test_cut_out_of_extreme_shapes(size: tuple[int, int], prior: Prior | None) -> None:
+    """The smallest and the narrowest photos pass through, plain or noisy."""
+    noise = np.random.default_rng(3).integers(0, 255, (*size, 3), dtype=np.uint8)
+    for picture in (np.full((*size, 3), 200, np.uint8), noise):
+        found = cut_out(decode(drawing.saved(picture, "PNG")), LocalSegmenter(prior=prior))
+        assert (found.box.width, found.box.height) == (size[1], size[0])
 
 
 def test_cut_out_is_repeatable() -> None:
