@@ -13,6 +13,7 @@ import argparse
 import logging
 import sys
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -47,14 +48,15 @@ _AT_ONCE = 100
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ground:
+class Ground(ABC):
     """Storage that counts its calls."""
 
     deps: Dependencies
     clock: FakeClock
 
+    @abstractmethod
     def calls(self) -> int:
-        raise NotImplementedError
+        """Storage calls made so far."""
 
 
 @dataclass(frozen=True, kw_only=True)
