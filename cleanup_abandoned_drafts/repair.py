@@ -13,7 +13,9 @@ from cleanup_abandoned_drafts.attending import Attention, attend_all
 from cleanup_abandoned_drafts.handler import CLEANUP
 from cleanup_abandoned_drafts.policy import Verdict
 from cleanup_abandoned_drafts.stuck import move_stuck, watch_stuck
+from shared import telemetry
 from shared.dependencies import Dependencies
+from shared.domain.errors import StorageUnavailableError
 from shared.jobs import ScheduledJob, Tick, Turn, run
 from shared.line import tell_depths
 from shared.records.jobruns import JobReport, JobRuns
@@ -32,8 +34,7 @@ def repair(turn: Turn) -> JobReport:
         if entry.queued_at is not None or entry.unfinished
     )
     report += attend_all(entries, attention, turn) + move_stuck(deps)
-    _go_on_with_cleanup(turn)
-    return report
+    return report + _go_on_with_cleanup(turn)
 
 
 REPAIR = ScheduledJob(name="repair_unattended_drafts", work=repair)
@@ -47,7 +48,13 @@ def repair_and_watch(
         watch_stuck(deps, pause=pause)
 
 
-def _go_on_with_cleanup(turn: Turn) -> None:
-    last = next(JobRuns(turn.deps.jobruns_table).newest(CLEANUP.name), None)
-    if last is not None and last.report.remaining and not turn.time_is_up():
-        run(CLEANUP, Tick(trigger="repair"), turn.deps, until=turn.deadline)
+def _go_on_with_cleanup(turn: Turn) -> JobReport:
+    """The cleanup records what it does itself; here only that it could not be gone on with."""
+    try:
+        last = next(JobRuns(turn.deps.jobruns_table).newest(CLEANUP.name), None)
+        if last is not None and last.report.remaining and not turn.time_is_up():
+            run(CLEANUP, Tick(trigger="repair"), turn.deps, until=turn.deadline)
+    except StorageUnavailableError as error:
+        telemetry.due_entry_failed(code=error.code, draft_id="")
+        return JobReport(failed_rows=1)
+    return JobReport()

@@ -10,7 +10,7 @@ from shared import telemetry
 from shared.dependencies import Dependencies
 from shared.domain.errors import MalformedMessageError, StorageUnavailableError
 from shared.domain.messages import JobMessage
-from shared.ports import Queue
+from shared.ports import Queue, QueueMessage
 
 
 def head_of(deps: Dependencies) -> datetime:
@@ -18,16 +18,19 @@ def head_of(deps: Dependencies) -> datetime:
 
     What waits behind the head is not unattended, however long it has waited.
     """
-    marks = [mark for found in deps.jobs.peek() if (mark := _mark_of(found.body, deps)) is not None]
+    marks = [mark for found in deps.jobs.peek() if (mark := _mark_of(found, deps)) is not None]
     return min(marks, default=deps.clock())
 
 
-def _mark_of(body: bytes, deps: Dependencies) -> datetime | None:
+def _mark_of(found: QueueMessage, deps: Dependencies) -> datetime | None:
+    """Of the row that the message names. One that cannot be read is no younger than its message."""
     try:
-        message = JobMessage.parse(body)
+        message = JobMessage.parse(found.body)
+        draft = deps.store.find(message.owner_id, message.draft_id)
     except MalformedMessageError:
         return None
-    draft = deps.store.find(message.owner_id, message.draft_id)
+    except StorageUnavailableError:
+        return found.inserted_at
     if draft is None or draft.generation != message.generation:
         return None
     return draft.mark

@@ -327,3 +327,36 @@ def test_watch_is_off_with_its_job(world):
     pauses = []
     repair_and_watch(Tick(), world.deps, pause=pauses.append)
     assert pauses == []
+
+
+def test_head_whose_row_cannot_be_read_is_as_old_as_its_message(world, repair):
+    """A fault makes nobody seem unattended, and hides nobody who is older than the message."""
+    missing = lost(world)
+    world.clock.pass_(minutes=10)
+    waiting(world, work=make_work(queued_at=world.clock()))
+    inside = lost(world, work=make_work(queued_at=world.clock()))
+    world.clock.pass_(minutes=5)
+    reads = iter([None])
+
+    def away(name):
+        if name == "drafts.get" and next(reads, "later") is None:
+            raise StorageUnavailableError
+
+    world.faults.before = away
+    assert repair().resent == 1
+    assert world.row(missing).work.resends == 1
+    assert world.row(inside).work.resends == 0
+
+
+def test_repair_that_cannot_read_the_records_has_done_its_own_work(world, repair):
+    """Whether a cleanup is to be gone on with is asked last, and stops nothing."""
+    lost(world)
+    world.clock.pass_(minutes=5)
+
+    def away(name):
+        if name == "jobruns.query":
+            raise StorageUnavailableError
+
+    world.faults.before = away
+    report = repair()
+    assert (report.resent, report.failed_rows) == (1, 1)
