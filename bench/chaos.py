@@ -119,6 +119,7 @@ def _send(owner: str, key: str, photos: list[bytes], ground: Rig, load: Load) ->
     pause = threading.Event()
     for _ in range(600):
         ground.watch_host()
+        wait = 1.0
         try:
             answer = httpx.post(
                 f"{ground.base_url}/wardrobe/drafts", headers=headers, files=files, timeout=120
@@ -130,7 +131,8 @@ def _send(owner: str, key: str, photos: list[bytes], ground: Rig, load: Load) ->
             if answer.status_code == 202:
                 load.promised |= {item["id"]: owner for item in answer.json()["drafts"]}
                 return
-        pause.wait(1)
+            wait = float(answer.headers.get("Retry-After", 1))
+        pause.wait(wait)
     raise TimeoutError(f"{key} was never accepted")
 
 
@@ -161,7 +163,7 @@ def _wait_until_final(plan: Plan, ground: Rig, load: Load, tell: Callable[[str],
         pause.wait(2)
         ground.watch_host()
         try:
-            waiting = [draft for draft in drafts_of(ground) if draft.work or draft.unfinished]
+            waiting = [draft for draft in drafts_of(ground) if draft.work]
         except IngestError:  # storage is being restarted
             continue
         if not waiting:

@@ -32,8 +32,10 @@ class Result:
     lost: int  # promised, and not there
     strays: int  # there, and promised to nobody
     left: int  # not final
+    unfinished: int  # final, with subscribers to tell or leftovers to remove: before the timers
     ready_twice: int
     short_ends: int  # exhausted or lost with fewer than five attempts
+    forgotten: int  # the same, after them
     unexplained: list[str]  # findings of the audit before the timers have cleared up
     orphans: list[str]  # and after
 
@@ -44,6 +46,7 @@ class Result:
         checks = {
             f"only {good} of {photos} are Ready": good < share * photos,
             f"{self.left} are not final": self.left > 0,
+            f"{self.forgotten} are never finished": self.forgotten > 0,
             f"{self.lost} drafts are lost": self.lost > 0,
             f"{self.strays} drafts were promised to nobody": self.strays > 0,
             f"{self.ready_twice} drafts were Ready twice": self.ready_twice > 0,
@@ -76,7 +79,9 @@ def count(ground: Rig, promised: Iterable[str], seconds: float) -> Result:
         attempts=Counter(draft.attempts for draft in drafts),
         lost=len(known - there),
         strays=len(there - known),
-        left=sum(draft.work is not None or draft.unfinished for draft in drafts),
+        left=sum(draft.work is not None for draft in drafts),
+        unfinished=sum(draft.unfinished for draft in drafts),
+        forgotten=sum(draft.unfinished for draft in drafts_of(ground)),
         ready_twice=sum(count > 1 for count in ready),
         short_ends=sum(
             draft.attempts < 5 for draft in drafts if draft.error and draft.error.code in ENDS
@@ -117,6 +122,8 @@ def table(title: str, ground: Rig, result: Result, answers: Counter[str]) -> str
         ("failed as", _counted(result.codes) or "-"),
         ("attempts", _counted(result.attempts)),
         ("not final", str(result.left)),
+        ("to be told or tidied, before the timers", str(result.unfinished)),
+        ("and after", str(result.forgotten)),
         ("lost", str(result.lost)),
         ("promised to nobody", str(result.strays)),
         ("Ready twice", str(result.ready_twice)),
