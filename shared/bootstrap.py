@@ -22,6 +22,7 @@ from shared.storage.blobs import AzureBlobs, SasSigner
 from shared.storage.queues import AzureQueue
 from shared.storage.services import (
     Services,
+    Setup,
     credential,
     queue_names,
     table_names,
@@ -52,18 +53,18 @@ def platform() -> Platform:
 def dependencies() -> Dependencies:
     """Built at first use; where storage is given by connection string, made complete too."""
     with _building:  # the first calls of a process come together; one of them builds
-        return _dependencies()
+        built, setup = _dependencies()
+        setup.go_on()
+    return built
 
 
 @cache
-def _dependencies() -> Dependencies:
+def _dependencies() -> tuple[Dependencies, Setup]:
     # The SDK tells every call at INFO, addresses included; our own lines say what matters.
     logging.getLogger("azure").setLevel(logging.WARNING)
     services = Services.from_env(os.environ)
     built = build(settings(), services, clock=utcnow)
-    if services.local:
-        services.create_missing(settings())
-    return built
+    return built, Setup(services.creations(settings()) if services.local else ())
 
 
 def access_token(scope: str) -> str:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from azure.core.credentials import TokenCredential
-from azure.core.exceptions import HttpResponseError, ResourceExistsError
+from azure.core.exceptions import ResourceExistsError
 from azure.data.tables import TableServiceClient
 from azure.identity import DefaultAzureCredential, ManagedIdentityCredential
 from azure.storage.blob import BlobServiceClient
@@ -15,7 +16,7 @@ from azure.storage.queue import QueueClient, QueueServiceClient
 
 from shared.domain.errors import SettingsError, StorageUnavailableError
 from shared.settings import Settings
-from shared.storage.translate import error_code
+from shared.storage.translate import error_code, translate_storage_errors
 
 PREFIX = "DRAFTS"
 _BEING_DELETED = frozenset({"ContainerBeingDeleted", "QueueBeingDeleted", "TableBeingDeleted"})
@@ -82,14 +83,42 @@ class Services:
     def create_missing(self, names: Settings) -> None:
         """Containers, queues and tables that infra makes in Azure, made here.
 
-        One that is still being deleted is waited for. Raises StorageUnavailableError after 60 s.
+        One that is still being deleted is waited for. Raises StorageUnavailableError, after 60 s
+        at most.
         """
-        for container in (names.uploads_container, names.images_container):
-            _create(self.blobs.get_container_client(container).create_container)
-        for queue in queue_names(names):
-            _create(self.queue(queue).create_queue)
-        for table in table_names(names):
-            _create(self.tables.get_table_client(table).create_table)
+        for create in self.creations(names):
+            _create(create)
+
+    def creations(self, names: Settings) -> list[Callable[[], object]]:
+        """One call for each container, queue and table that the app uses."""
+        containers = (names.uploads_container, names.images_container)
+        return [
+            *(self.blobs.get_container_client(name).create_container for name in containers),
+            *(self.queue(name).create_queue for name in queue_names(names)),
+            *(self.tables.get_table_client(name).create_table for name in table_names(names)),
+        ]
+
+
+class Setup:
+    """What has to exist before the app works, made bit by bit.
+
+    Nearly always it exists, and a process must not lose its first call to a check of that.
+    """
+
+    def __init__(self, creations: Iterable[Callable[[], object]]) -> None:
+        self._left = deque(creations)
+
+    def go_on(self) -> None:
+        """Make what is left. Where storage fails, the rest is for the next time.
+
+        What is really missing then is said by the call that needs it.
+        """
+        while self._left:
+            try:
+                _create(self._left[0])
+            except StorageUnavailableError:
+                return
+            self._left.popleft()
 
 
 def queue_names(names: Settings) -> tuple[str, ...]:
@@ -126,15 +155,18 @@ def credential(environ: Mapping[str, str]) -> TokenCredential:
 def _create(create: Callable[[], object]) -> None:
     give_up = time.monotonic() + _PATIENCE_SECONDS
     while True:
-        try:
-            create()
-        except ResourceExistsError as error:
-            if error_code(error) not in _BEING_DELETED or _waited_out(give_up):
+        with translate_storage_errors():
+            if _exists_after(create) or _waited_out(give_up):
                 return
-        except HttpResponseError as error:
-            raise StorageUnavailableError(f"could not set up storage: {error.reason}") from error
-        else:
-            return
+
+
+def _exists_after(create: Callable[[], object]) -> bool:
+    """False where it is still being deleted."""
+    try:
+        create()
+    except ResourceExistsError as error:
+        return error_code(error) not in _BEING_DELETED
+    return True
 
 
 def _waited_out(give_up: float) -> bool:
