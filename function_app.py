@@ -17,10 +17,13 @@ OPERATOR = func.AuthLevel.ADMIN
 
 app = func.FunctionApp()
 front = Front(AUTH_MODE)
+# Our timers may run twice: one whose worker was lost does not wait for its next time.
+run_again = app.retry(strategy="fixed_delay", max_retry_count="3", delay_interval="00:00:30")
 
 
 @app.function_name("cleanup_abandoned_drafts")
 @app.timer_trigger(arg_name="timer", schedule="%CLEANUP_SCHEDULE%")
+@run_again
 def on_cleanup(timer: func.TimerRequest) -> None:
     from cleanup_abandoned_drafts.handler import CLEANUP
     from shared.bootstrap import dependencies
@@ -31,6 +34,7 @@ def on_cleanup(timer: func.TimerRequest) -> None:
 
 @app.function_name("repair_unattended_drafts")
 @app.timer_trigger(arg_name="timer", schedule="%REPAIR_SCHEDULE%")
+@run_again
 def on_repair(timer: func.TimerRequest) -> None:
     from cleanup_abandoned_drafts.repair import repair_and_watch
     from shared.bootstrap import dependencies

@@ -31,6 +31,7 @@ class Function:
     trigger: Mapping[str, Any]
     bindings: tuple[Mapping[str, Any], ...]
     disabled: bool
+    retry: Mapping[str, Any] | None = None  # the fields of its RetryPolicy
 
     @property
     def kind(self) -> str:
@@ -109,6 +110,7 @@ def _function(raw: Mapping[str, Any], settings: Settings) -> Function:
         trigger=_resolve(triggers[0], settings),
         bindings=tuple(bindings),
         disabled=_is_disabled(name, settings),
+        retry=raw.get("retry"),
     )
     _check_trigger(function, settings)
     return function

@@ -23,6 +23,14 @@ _PARENT = re.compile(r"00-([0-9a-f]{32})-[0-9a-f]{16}-([0-9a-f]{2})")
 
 
 @dataclass(frozen=True, kw_only=True)
+class Retry:
+    """Which run of a policy this is: `number` 0 is the first, before `most` more."""
+
+    number: int = 0
+    most: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
 class Call:
     """Why and with what a function is run. `trace` is the caller's traceparent and tracestate."""
 
@@ -31,6 +39,7 @@ class Call:
     metadata: Mapping[str, Data] = field(default_factory=dict)
     details: Sequence[tuple[str, str]] = ()
     trace: tuple[str, str] = ("", "")
+    retry: Retry = Retry()
 
 
 class Invoker:
@@ -49,6 +58,7 @@ class Invoker:
             inputs=((function.trigger["name"], call.data),),
             metadata=call.metadata,
             trace=(_child_of(call.trace[0]), call.trace[1]),
+            retry=(call.retry.number, call.retry.most),
         )
         full_name, started = f"Functions.{function.name}", time.monotonic()
         category = f"Function.{function.name}"

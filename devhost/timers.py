@@ -11,6 +11,7 @@ from devhost.console import ERROR, Console
 from devhost.functions import Function
 from devhost.hostjson import INFORMATION
 from devhost.invoker import Call
+from devhost.retries import RetryPolicy, invoke_with_retries
 from devhost.schedule import Schedule, parse_schedule
 from devhost.timer_status import Status, StatusStore, check
 from devhost.worker_process import FunctionFailedError
@@ -37,6 +38,7 @@ class TimerListener:
         self._function, self._invoke, self._console = function, invoke, console
         self._store, self._clock, self._sleep = store, clock, sleep
         self._schedule = parse_schedule(function.trigger["schedule"])
+        self._policy = RetryPolicy.of(function.retry)
         self._monitored = bool(function.trigger.get("useMonitor", True))
         if self._schedule.more_often_than_a_minute(clock()):
             self._monitored = False
@@ -78,7 +80,7 @@ class TimerListener:
         return await asyncio.shield(self._firing)
 
     async def _run_once(self, unscheduled: str | None, planned: datetime) -> datetime:
-        """One run and its status; when to run next. Nothing that a function does stops the rest."""
+        """One run, its retries and its status; when to run next. Whatever a function does."""
         started = self._clock()
         call = timer_call(
             self._function,
@@ -89,7 +91,9 @@ class TimerListener:
             planned=planned,
         )
         try:
-            await self._invoke(call)
+            await invoke_with_retries(
+                self._invoke, call, self._policy, sleep=self._sleep, say=self._say
+            )
         except FunctionFailedError:
             outcome = "failed; its schedule goes on"
             self._console.log(CATEGORY, INFORMATION, f"'{self._function.name}' {outcome}.")

@@ -79,10 +79,28 @@ async def _index(app: str) -> tuple[str, Any]:
         _request("functions_metadata_request", function_app_directory=app)
     )
     described = [
-        {"name": f.name, "id": f.function_id, "bindings": list(f.raw_bindings)}
+        {
+            "name": f.name,
+            "id": f.function_id,
+            "bindings": list(f.raw_bindings),
+            "retry": _retry_policy(f.retry_options),
+        }
         for f in answer.function_metadata_results or ()
     ]
     return "functions", described
+
+
+def _retry_policy(options: Any) -> dict[str, Any] | None:
+    """What `@app.retry` says, as the fields of a policy of the host."""
+    if options is None:
+        return None
+    if options.retry_strategy == "fixed_delay":
+        return {"most": options.max_retry_count, "fixed": options.delay_interval}
+    return {
+        "most": options.max_retry_count,
+        "shortest": options.minimum_interval,
+        "longest": options.maximum_interval,
+    }
 
 
 async def _run(channel: Channel, invocation: dict[str, Any]) -> None:
@@ -105,6 +123,7 @@ def _invocation_request(invocation: dict[str, Any]) -> SimpleNamespace:
         ParameterBinding(name=name, data=typed_data(data)) for name, data in invocation["inputs"]
     ]
     parent, state = invocation["trace"]
+    number, most = invocation["retry"]
     return _request(
         "invocation_request",
         invocation_id=invocation["id"],
@@ -112,7 +131,7 @@ def _invocation_request(invocation: dict[str, Any]) -> SimpleNamespace:
         input_data=inputs,
         trigger_metadata={key: typed_data(data) for key, data in invocation["metadata"].items()},
         trace_context=SimpleNamespace(trace_parent=parent, trace_state=state, attributes={}),
-        retry_context=SimpleNamespace(retry_count=0, max_retry_count=0, exception=None),
+        retry_context=SimpleNamespace(retry_count=number, max_retry_count=most, exception=None),
     )
 
 

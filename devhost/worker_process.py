@@ -41,6 +41,7 @@ class Invocation:
     inputs: tuple[tuple[str, Data], ...]
     metadata: Mapping[str, Data]
     trace: tuple[str, str]
+    retry: tuple[int, int] = (0, 0)  # the number of this one, and the most
 
 
 class Worker:

@@ -135,6 +135,18 @@ def test_timer_run_by_the_admin_has_the_stored_status(host: RunningHost) -> None
     assert "T03:00:00" in fact["status"]["Next"]
 
 
+def test_timer_function_with_a_policy_survives_its_worker(
+    start_host: Callable[..., Any], azurite: Azurite
+) -> None:
+    """It is run again, in a new worker, and learns which run this is."""
+    app = Path(__file__).parent / "apps" / "retried"
+    env = {"AzureFunctionsWebHost__hostid": f"retried-{uuid.uuid4().hex[:12]}"}
+    with start_host(app, storage=azurite.connection_string, env=env) as running:
+        running.wait_for_line("run 2 of 3")
+        running.wait_for_line(r"Executed 'Functions\.stubborn' \(Succeeded")
+        assert sum("Executing 'Functions.stubborn'" in line for line in running.lines) == 3
+
+
 def test_timer_run_is_in_the_log(host: RunningHost) -> None:
     """With the time at which it fired."""
     host.wait_for_line(
