@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import json
+import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -97,10 +98,24 @@ class IdempotencyKeys:
             "until": now + IN_FLIGHT,
             "fingerprint": fingerprint,
             "dueAt": entry.due_at,
+            "claim": uuid.uuid4().hex,
         }
         row = replace(place, values=values, etag=found.etag if found else "")
-        [etag] = self._table.transact([Replace(row) if found else Insert(row)])
+        try:
+            [etag] = self._table.transact([Replace(row) if found else Insert(row)])
+        except StorageUnavailableError as error:
+            return self._taken_after_all(row, error)
         return Begun(row.with_etag(etag))
+
+    def _taken_after_all(self, row: Row, error: StorageUnavailableError) -> Begun:
+        """The key carries our claim: only the answer was lost. Else the error stands.
+
+        A key left in flight by its own request would refuse the repeated one for two minutes.
+        """
+        stored = self._table.get(row.partition, row.key) if error.unknown else None
+        if stored is None or stored.values.get("claim") != row.values["claim"]:
+            raise error
+        return Begun(stored)
 
 
 def _standing(row: Row, fingerprint: str, now: datetime) -> Verdict | None:

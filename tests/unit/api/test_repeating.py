@@ -107,6 +107,23 @@ def test_key_of_a_request_that_failed_is_free_again(caller, world):
     assert again.status == 202
 
 
+@pytest.mark.parametrize("expired", [False, True], ids=["new", "taken over"])
+def test_key_whose_answer_was_lost_is_held_all_the_same(caller, world, expired):
+    """The row says that the key is this request's: it goes on instead of waiting for itself."""
+    if expired:
+        make_in_flight(world)
+        world.clock.pass_(minutes=2, seconds=1)
+    world.faults.after = at("drafts.transact", skip=1)  # the first one is the rate limit's
+    assert caller.upload(("a.jpg", JPEG), headers=KEY).status == 202
+
+
+def test_key_that_was_not_written_is_not_held(caller, world):
+    """Nothing was accepted, and the next request takes the key."""
+    world.faults.before = at("drafts.transact", skip=1)
+    replies = [caller.upload(("a.jpg", JPEG), headers=KEY) for _ in range(2)]
+    assert [reply.status for reply in replies] == [503, 202]
+
+
 def test_key_that_is_in_flight_too_long_is_taken_over(caller, world):
     """After two minutes a new request owns the key; the old one's transaction fails whole."""
     old = make_in_flight(world)
