@@ -70,7 +70,7 @@ def go_through(
     over = threading.Event()
     troubles = [
         threading.Thread(target=_kill_workers, args=(plan, ground, over)),
-        threading.Thread(target=_kill_the_rest, args=(plan, ground, over)),
+        threading.Thread(target=_kill_the_rest, args=(plan, ground, load, over)),
     ]
     for trouble in troubles:
         trouble.start()
@@ -144,15 +144,18 @@ def _kill_workers(plan: Plan, ground: Rig, over: threading.Event) -> None:
         ground.kill_worker()
 
 
-def _kill_the_rest(plan: Plan, ground: Rig, over: threading.Event) -> None:
-    """Spread over the time that the uploads take, in an order that the seed draws."""
+def _kill_the_rest(plan: Plan, ground: Rig, load: Load, over: threading.Event) -> None:
+    """Spread over the uploads, at moments and in an order that the seed draws."""
     chance = random.Random(plan.seed)
     acts: list[Callable[[], None]] = [ground.kill_host] * plan.host_kills
     acts += [ground.restart_storage] * plan.storage_restarts
     chance.shuffle(acts)
-    span = plan.photos / _A_REQUEST * plan.upload_pause
-    for act in acts:
-        if over.wait(span / (len(acts) + 1) * chance.uniform(0.7, 1.3)):
+    for number, act in enumerate(acts, 1):
+        accepted = plan.photos * (number + chance.uniform(-0.3, 0.3)) / (len(acts) + 1)
+        while len(load.promised) < accepted:
+            if over.wait(0.5):
+                return
+        if over.wait(plan.upload_pause * chance.random()):
             return
         act()
 
