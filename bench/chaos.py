@@ -15,6 +15,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 import httpx
@@ -49,6 +50,11 @@ class Load:
 
     promised: dict[str, str] = field(default_factory=dict)  # draft id -> owner
     answers: Counter[str] = field(default_factory=Counter)
+    _counting: threading.Lock = field(default_factory=threading.Lock)
+
+    def count(self, answer: str) -> None:
+        with self._counting:
+            self.answers[answer] += 1
 
 
 def main(arguments: list[str]) -> int:
@@ -101,19 +107,22 @@ def draw_photo(number: int) -> bytes:
 
 
 def _send_all(plan: Plan, ground: Rig, load: Load, tell: Callable[[str], None]) -> None:
-    pause = threading.Event()
-    for first in range(0, plan.photos, _A_REQUEST):
-        photos = [
-            draw_photo(plan.seed * 10_000 + number)
-            for number in range(first, min(first + _A_REQUEST, plan.photos))
-        ]
-        _send(f"owner-{first // _A_REQUEST}", f"request-{first}", photos, ground, load)
-        tell(f"{len(load.promised)} accepted, {ground.deaths}")
-        pause.wait(plan.upload_pause)
+    """One client after the other begins; one that has to wait holds up no other."""
+    firsts, pause = range(0, plan.photos, _A_REQUEST), threading.Event()
+    with ThreadPoolExecutor(len(firsts)) as clients:
+        sent = []
+        for first in firsts:
+            photos = range(first, min(first + _A_REQUEST, plan.photos))
+            sent.append(clients.submit(_send, photos, plan.seed, ground, load, tell))
+            pause.wait(plan.upload_pause)
+        for request in sent:
+            request.result()
 
 
-def _send(owner: str, key: str, photos: list[bytes], ground: Rig, load: Load) -> None:
+def _send(numbers: range, seed: int, ground: Rig, load: Load, tell: Callable[[str], None]) -> None:
     """As a client should: the same request with the same key until it is answered."""
+    owner, key = f"owner-{numbers[0]}", f"request-{numbers[0]}"
+    photos = [draw_photo(seed * 10_000 + number) for number in numbers]
     headers = {"X-Owner-Id": owner, "Idempotency-Key": key}
     files = [("files", (f"{n}.jpg", photo, "image/jpeg")) for n, photo in enumerate(photos)]
     pause = threading.Event()
@@ -125,11 +134,12 @@ def _send(owner: str, key: str, photos: list[bytes], ground: Rig, load: Load) ->
                 f"{ground.base_url}/wardrobe/drafts", headers=headers, files=files, timeout=120
             )
         except httpx.HTTPError as error:
-            load.answers[type(error).__name__] += 1
+            load.count(type(error).__name__)
         else:
-            load.answers[str(answer.status_code)] += 1
+            load.count(str(answer.status_code))
             if answer.status_code == 202:
-                load.promised |= {item["id"]: owner for item in answer.json()["drafts"]}
+                load.promised.update({item["id"]: owner for item in answer.json()["drafts"]})
+                tell(f"{len(load.promised)} accepted, {ground.deaths}")
                 return
             wait = float(answer.headers.get("Retry-After", 1))
         pause.wait(wait)
