@@ -9,7 +9,7 @@ from enum import StrEnum
 from shared.domain.draft import Draft
 
 MAX_EVENTS = 200  # a draft
-MAX_PROGRESS_EVENTS = 150  # progress stops here, so that final events always find room
+MAX_PROGRESS_EVENTS = 150  # progress stops here; of the final events after it the newest are kept
 
 
 class EventType(StrEnum):

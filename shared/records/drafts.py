@@ -142,6 +142,7 @@ class DraftStore:
         due = self._with_due(numbered, now)  # an event that is unsent makes it due
         stored = self._write(due, history.inserts(due, rows))
         self._drop_due(before, stored)
+        history.make_room(self._table, stored, before.events)
         return stored
 
     def _write(self, draft: Draft, events: Sequence[Change]) -> Draft:
