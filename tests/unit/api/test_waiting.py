@@ -234,3 +234,14 @@ def test_inline_mode_whose_drafts_cannot_be_read_again_tells_their_ids(inline):
     reply = inline.upload(("a.jpg", JPEG), run=lambda draft, deps: None)
     [item] = reply.json["drafts"]
     assert (reply.status, item["status"]) == (202, "Processing")
+
+
+def test_submit_does_not_wait_where_uploads_do(inline):
+    """The photo of a direct upload is not at hand: 202 Processing, and its message goes at once."""
+    wish = {"fileName": "shirt.jpg", "contentType": "image/jpeg", "size": len(JPEG)}
+    draft_id = inline.ask("create_upload", json=wish).json["draftId"]
+    world = inline.world
+    world.uploads.put(f"owner-1/{draft_id}/raw", JPEG, content_type="image/jpeg")
+    reply = inline.ask("submit_upload", draft_id)
+    assert (reply.status, reply.json["status"]) == (202, "Processing")
+    assert [delay for _, delay in world.jobs.sent] == [timedelta(0)]
