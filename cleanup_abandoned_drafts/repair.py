@@ -40,12 +40,23 @@ def repair(turn: Turn) -> JobReport:
 REPAIR = ScheduledJob(name="repair_unattended_drafts", work=repair)
 
 
+class NotThroughError(RuntimeError):
+    """The repair has not seen all that is due: the host has to run it again soon."""
+
+
 def repair_and_watch(
     tick: Tick, deps: Dependencies, *, pause: Callable[[float], None] = time.sleep
 ) -> None:
-    """A tick of the timer: the job, and afterwards an eye on what is stuck in the poison queue."""
-    if run(REPAIR, tick, deps) is not None:
-        watch_stuck(deps, pause=pause)
+    """A tick of the timer: the job, and afterwards an eye on what is stuck in the poison queue.
+
+    Raises NotThroughError after a run that is recorded as partial with something remaining.
+    """
+    done = run(REPAIR, tick, deps)
+    if done is None:
+        return
+    if done.report.remaining:
+        raise NotThroughError(f"{done.report.remaining} or more are left")
+    watch_stuck(deps, pause=pause)
 
 
 def _go_on_with_cleanup(turn: Turn) -> JobReport:

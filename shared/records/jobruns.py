@@ -34,7 +34,7 @@ class JobReport:
     purged: int = 0  # rows deleted for good
     failed_blob_deletions: int = 0  # left for the next run
     failed_rows: int = 0  # rows that could not be handled, left for the next run
-    remaining: int = 0  # due entries left over because the time was up
+    remaining: int = 0  # due entries left over: the time was up, or not all could be read
     resent: int = 0  # messages sent again
     dead_lettered: int = 0  # poison messages moved to the dead letters
 

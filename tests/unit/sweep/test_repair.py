@@ -5,12 +5,13 @@ from datetime import timedelta
 
 import pytest
 
-from cleanup_abandoned_drafts.repair import REPAIR, repair_and_watch
+from cleanup_abandoned_drafts.repair import REPAIR, NotThroughError, repair_and_watch
 from shared.domain.draft import DraftStatus
 from shared.domain.errors import StorageUnavailableError
 from shared.domain.ids import new_draft_id
 from shared.domain.messages import JobMessage
 from shared.jobs import Tick, run
+from shared.records.jobruns import JobRuns, Outcome
 from shared.sending import message_for
 from shared.settings import Settings
 from tests.factories import make_draft, make_work, make_world
@@ -18,6 +19,7 @@ from tests.fakehost import FakeHost
 from tests.fakes import NOW
 from tests.invariants import check_settled
 from tests.tiny import tiny_photo
+from tests.unit.api.failing import at
 
 
 def waiting(world, **changes):
@@ -265,6 +267,7 @@ def test_repair_that_cannot_see_the_head_sends_nothing(world, repair):
     world.faults.before = away  # the gauge's peek is answered, that for the head is not
     report = repair()
     assert (report.resent, report.failed_rows, world.jobs.sent) == (0, 1, [])
+    assert report.remaining == 1
     assert not world.row(done).leftovers
 
 
@@ -280,6 +283,26 @@ def test_index_that_breaks_off_leaves_the_rest_for_the_next_run(world, repair):
     world.faults.before = away
     report = repair()
     assert (report.remaining, report.failed_rows) == (1, 1)
+
+
+@pytest.mark.parametrize("call", ["jobs.peek", "due.query"])
+def test_tick_that_could_not_see_all_is_run_again_by_the_host(world, call):
+    """It is recorded first; the host's retry, half a minute later, finds the lost message."""
+    lost(world)
+    world.clock.pass_(minutes=5)
+    world.faults.before = at(call, times=2)  # the gauge's peek, and that for the head
+    with pytest.raises(NotThroughError):
+        repair_and_watch(Tick(), world.deps, pause=never)
+    [record] = JobRuns(world.deps.jobruns_table).newest(REPAIR.name)
+    assert record.outcome is Outcome.PARTIAL
+    world.faults.before = lambda call: None
+    world.clock.pass_(seconds=30)
+    repair_and_watch(Tick(), world.deps, pause=never)
+    assert len(world.jobs.sent) == 1
+
+
+def never(seconds):
+    raise AssertionError("nothing is poisoned: there is nothing to watch")
 
 
 def test_stuck_message_that_is_hidden_is_caught_when_it_comes_back(world):
