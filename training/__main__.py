@@ -13,11 +13,9 @@ import cv2
 from process_image_job.garment_model import MODELS
 from training.calibrate import FILE, calibrate
 from training.export import export
-from training.lessons import load_lessons
 from training.plan import POLISH, QUICK, Plan
 from training.teach import teach
-from training.train import train
-from training.validation import load_validation
+from training.train import Run, train
 
 INPUT_SIDE = 160  # what the shipped file reads; 192 measured no better and costs more
 
@@ -38,7 +36,10 @@ def main() -> None:
     validation = options.data / "garments-validation"
     kind = POLISH if options.start else QUICK if options.quick else {}
     plan = Plan(**(kind | options.plan))
-    train(load_lessons(lessons), load_validation(validation), plan, options.work, options.start)
+    train(
+        plan,
+        Run(lessons=lessons, validation=validation, out=options.work, start=options.start),
+    )
     options.models.mkdir(parents=True, exist_ok=True)
     export(options.work / "network.pt", INPUT_SIDE, options.models / FILE)
     calibrate(options.models, validation, input_side=INPUT_SIDE)

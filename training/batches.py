@@ -57,15 +57,20 @@ def _batch(examples: list[Example], smoothing: float) -> Batch:
     )
 
 
-def batches(lessons: Lessons, plan: Plan, epoch: int) -> Iterator[Batch]:
-    """One epoch, made a few batches ahead in a thread; every picture has its own seed."""
+def batches(lessons: Lessons, plan: Plan, epoch: int, rank: int) -> Iterator[Batch]:
+    """One epoch's share of process `rank`, made a few batches ahead in a thread.
+
+    Every picture has its own seed; all processes see the same number of batches.
+    """
     order = epoch_order(lessons.labels, plan.balance, np.random.default_rng([plan.seed, epoch]))
+    steps = len(order) // (plan.batch * plan.processes)
+    order = order[: steps * plan.batch * plan.processes][rank :: plan.processes]
     side = plan.side_at(epoch)
     chances = MILD if epoch >= plan.epochs - plan.mild_epochs else Chances()
 
     def make(start: int) -> Batch:
         chosen = order[start : start + plan.batch]
-        seeds = [[plan.seed, epoch, start, place] for place in range(len(chosen))]
+        seeds = [[plan.seed, epoch, rank, start, place] for place in range(len(chosen))]
         examples = [
             random_example(lessons, int(photo), side, chances, np.random.default_rng(seed))
             for photo, seed in zip(chosen, seeds, strict=True)

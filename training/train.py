@@ -1,27 +1,30 @@
 """Trains the network from nothing: growing picture size, cutmix, an averaged copy of the weights.
 
-The last epochs run without mixing and with milder changes. The validation split is only measured,
-every few epochs; what is kept is the averaged network after the last epoch.
+One process a core; each sees its share of every step and the gradients are averaged. The last
+epochs run without mixing and with milder changes. The validation split is only measured, every few
+epochs; what is kept is the averaged network after the last epoch.
 """
 
 import json
 import time
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor, distributed, nn
+from torch.multiprocessing import spawn
 from torch.nn import functional
+from torch.nn.parallel import DistributedDataParallel
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from training.batches import Batch, batches, cutmix
-from training.lessons import Lessons
+from training.lessons import Lessons, load_lessons
 from training.network import GarmentNet
 from training.photos import CLASSES, squash
 from training.pixels import normalise
 from training.plan import Plan
-from training.validation import Validation, measure, overlap
+from training.validation import load_validation, measure, overlap
 
 
 def mask_loss(logits: Tensor, label: Tensor, weight: Tensor) -> Tensor:
@@ -54,30 +57,32 @@ def _rate(step: int, steps: int, plan: Plan) -> float:
 
 
 class Trainer:
-    """The state of one run."""
+    """One process's part of a run; `averaged` is the same in all."""
 
-    def __init__(self, plan: Plan, photos: int, start: Path | None) -> None:
+    def __init__(self, plan: Plan, rank: int, photos: int, start: Path | None) -> None:
         torch.manual_seed(plan.seed)
-        torch.set_num_threads(plan.threads)
+        torch.set_num_threads(1)
         self.plan = plan
-        self.network = GarmentNet(len(CLASSES)).to(memory_format=torch.channels_last)
+        self.rank = rank
+        network = GarmentNet(len(CLASSES)).to(memory_format=torch.channels_last)
         if start is not None:
-            self.network.load_state_dict(torch.load(start, weights_only=True))
+            network.load_state_dict(torch.load(start, weights_only=True))
         self.averaged = AveragedModel(
-            self.network, multi_avg_fn=get_ema_multi_avg_fn(plan.averaging), use_buffers=True
+            network, multi_avg_fn=get_ema_multi_avg_fn(plan.averaging), use_buffers=True
         )
+        self.network = DistributedDataParallel(network)
         self.optimiser = _optimiser(self.network, plan)
-        self.steps = plan.epochs * (photos // plan.batch)
+        self.steps = plan.epochs * (photos // (plan.batch * plan.processes))
         self.step = 0
 
     def run_epoch(self, lessons: Lessons, epoch: int) -> tuple[float, float]:
         """Trains one epoch; mean mask and category losses."""
-        rng = np.random.default_rng([self.plan.seed, epoch, 1])
+        rng = np.random.default_rng([self.plan.seed, epoch, self.rank, 1])
         mixed = self.plan.mixed_share if epoch < self.plan.epochs - self.plan.mild_epochs else 0.0
         self.network.train()
         losses = [
             self._train_on(cutmix(batch, mixed, rng))
-            for batch in batches(lessons, self.plan, epoch)
+            for batch in batches(lessons, self.plan, epoch, self.rank)
         ]
         return tuple(np.mean(losses, 0).tolist())
 
@@ -94,7 +99,7 @@ class Trainer:
         nn.utils.clip_grad_norm_(self.network.parameters(), 5.0)
         self.optimiser.step()
         if self.step >= self.plan.warm_up * self.steps:
-            self.averaged.update_parameters(self.network)
+            self.averaged.update_parameters(self.network.module)
         self.step += 1
         return for_mask.item(), for_category.item()
 
@@ -112,36 +117,64 @@ def second_look(network: nn.Module, lessons: Lessons, side: int) -> Lessons:
             mask, _ = network(normalise(torch.from_numpy(small[None, ..., :3])))
         label = squash(small[..., 3], side // 2) > 127
         agreement[place] = overlap((mask[0, 0] > 0).numpy(), label)
-    fade = np.clip((agreement - 0.6) / 0.3, 0.05, 1.0)
-    print(f"second look: {(agreement < 0.75).sum()} labels doubted", flush=True)
+    agreed = torch.from_numpy(agreement)
+    distributed.broadcast(agreed, 0)  # each process averaged its own batch norms
+    fade = np.clip((agreed.numpy() - 0.6) / 0.3, 0.05, 1.0)
+    if distributed.get_rank() == 0:
+        print(f"second look: {(fade < 0.5).sum()} labels doubted", flush=True)
     return replace(lessons, trust=lessons.trust * fade)
 
 
-def train(
-    lessons: Lessons, validation: Validation, plan: Plan, out: Path, start: Path | None = None
-) -> None:
-    """Runs the plan, from nothing or from the weights at `start`.
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """What a run reads and where it writes."""
 
-    Writes `network.pt` (averaged weights), `log.jsonl` and `plan.json` into `out`.
-    """
-    out.mkdir(parents=True, exist_ok=True)
-    (out / "plan.json").write_text(json.dumps(asdict(plan), indent=2))
-    trainer = Trainer(plan, len(lessons.labels), start)
-    started = time.monotonic()
-    with (out / "log.jsonl").open("w") as log:
-        for epoch in range(plan.epochs):
-            if plan.second_look and epoch == plan.epochs - plan.stages[-1][1]:
-                lessons = second_look(trainer.averaged.module, lessons, plan.side_at(epoch))
-            mask, category = trainer.run_epoch(lessons, epoch)
-            entry = {
-                "epoch": epoch,
-                "side": plan.side_at(epoch),
-                "mask": mask,
-                "category": category,
-            }
-            entry["seconds"] = round(time.monotonic() - started)
-            if epoch % 6 == 5 or epoch == plan.epochs - 1:
-                entry |= measure(trainer.averaged.module, validation, plan.side_at(epoch))
-                torch.save(trainer.averaged.module.state_dict(), out / "network.pt")
-            print(json.dumps(entry), file=log, flush=True)
-            print(json.dumps(entry), flush=True)
+    lessons: Path  # what `training.teach` wrote
+    validation: Path  # folder of photos and masks
+    out: Path  # gets network.pt, log.jsonl and plan.json
+    start: Path | None = None  # weights to go on from; None: from nothing
+
+
+def train(plan: Plan, run: Run) -> None:
+    """Runs the plan in `plan.processes` processes; writes `network.pt`, the averaged weights."""
+    run.out.mkdir(parents=True, exist_ok=True)
+    (run.out / "plan.json").write_text(json.dumps(asdict(plan), indent=2))
+    for left in ("meeting", "log.jsonl"):
+        (run.out / left).unlink(missing_ok=True)
+    spawn(_train_part, (plan, run), plan.processes)
+
+
+def _train_part(rank: int, plan: Plan, run: Run) -> None:
+    meeting = (run.out / "meeting").absolute().as_uri()
+    distributed.init_process_group("gloo", meeting, rank=rank, world_size=plan.processes)
+    lessons = load_lessons(run.lessons)
+    trainer = Trainer(plan, rank, len(lessons.labels), run.start)
+    log = _Log(run) if rank == 0 else None
+    for epoch in range(plan.epochs):
+        if plan.second_look and epoch == plan.second_look_epoch:
+            lessons = second_look(trainer.averaged.module, lessons, plan.side_at(epoch))
+        losses = trainer.run_epoch(lessons, epoch)
+        if log is not None:
+            log.write(trainer, epoch, losses)
+    distributed.destroy_process_group()
+
+
+class _Log:
+    """Measures and keeps the averaged network every few epochs."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._validation = load_validation(run.validation)
+        self._started = time.monotonic()
+
+    def write(self, trainer: Trainer, epoch: int, losses: tuple[float, float]) -> None:
+        """One line of log.jsonl."""
+        side, last = trainer.plan.side_at(epoch), epoch == trainer.plan.epochs - 1
+        entry = {"epoch": epoch, "side": side, "mask": losses[0], "category": losses[1]}
+        entry["seconds"] = round(time.monotonic() - self._started)
+        if epoch % 6 == 5 or last:
+            entry |= measure(trainer.averaged.module, self._validation, side)
+            torch.save(trainer.averaged.module.state_dict(), self._run.out / "network.pt")
+        with (self._run.out / "log.jsonl").open("a") as log:
+            print(json.dumps(entry), file=log)
+        print(json.dumps(entry), flush=True)
