@@ -91,10 +91,12 @@ def _attend(entry: DueEntry, attention: Attention) -> JobReport:
     draft, now = deps.store.load(entry.owner_key, entry.row_key), deps.clock()
     if draft is None:
         return _second_pass(entry, now, deps)
-    if draft.due_at != entry.due_at:
-        if _settled(entry, now):
-            deps.store.realign(draft, entry)
+    if draft.due_at != entry.due_at and _settled(entry, now):
+        deps.store.realign(draft, entry)
         return JobReport()
+    if draft.due_at is None or draft.due_at > now:
+        return JobReport()  # its own entry brings it up
+    # Also by the entry of a write that failed: it may have taken the place of the row's own.
     found = verdict(draft, head=attention.head, now=now, retention=deps.settings.retention)
     if found not in attention.verdicts:
         return JobReport()

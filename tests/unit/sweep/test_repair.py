@@ -285,6 +285,20 @@ def test_index_that_breaks_off_leaves_the_rest_for_the_next_run(world, repair):
     assert (report.remaining, report.failed_rows) == (1, 1)
 
 
+@pytest.mark.parametrize("side", ["before", "after"])
+@pytest.mark.parametrize("call", ["drafts.get", "due.put", "drafts.transact", "jobs.send"])
+def test_fault_while_a_draft_is_attended_to_costs_it_one_tick(world, repair, call, side):
+    """The entry of a write that failed stands where the row's own stood: it brings it up too."""
+    lost(world)
+    world.clock.pass_(minutes=5)
+    setattr(world.faults, side, at(call))
+    repair()
+    world.faults.before = world.faults.after = lambda call: None
+    world.clock.pass_(minutes=5)
+    repair()
+    assert len(world.jobs.sent) >= 1
+
+
 @pytest.mark.parametrize("call", ["jobs.peek", "due.query"])
 def test_tick_that_could_not_see_all_is_run_again_by_the_host(world, call):
     """It is recorded first; the host's retry, half a minute later, finds the lost message."""
