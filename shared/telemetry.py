@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import re
 import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -23,7 +24,8 @@ from shared.domain.draft import Draft
 from shared.domain.messages import JobMessage
 
 _log = logging.getLogger("fitting_room")
-_TRACEPARENT_PARTS = 4
+# https://www.w3.org/TR/trace-context/#traceparent-header; callers send what they like
+_TRACEPARENT = re.compile(r"[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +73,9 @@ def new_traceparent() -> str:
 
 
 def trace_id(traceparent: str) -> str | None:
-    """The 32 hex digits in the middle of a `traceparent`."""
-    parts = traceparent.split("-")
-    return parts[1] if len(parts) == _TRACEPARENT_PARTS else None
+    """The 32 hex digits in the middle of a `traceparent`; None for a text that is none."""
+    found = _TRACEPARENT.fullmatch(traceparent)
+    return found[1] if found else None
 
 
 def owner_hash(owner_key: str) -> str:

@@ -73,3 +73,12 @@ def test_new_traceparent_is_a_trace_context():
     assert len(made) == 55
     assert telemetry.trace_id(made) == made[3:35]
     assert telemetry.trace_id("nonsense") is None
+
+
+def test_line_never_holds_a_trace_that_is_none(caplog):
+    """A message of another producer may say anything: only 32 hex digits are a trace."""
+    caplog.set_level(logging.INFO)
+    message = JobMessage(owner_id="o", draft_id=DRAFT_ID, traceparent="00-my-name-01")
+    with telemetry.about_message(message):
+        telemetry.job_skipped(why="missing", dequeue_count=1)
+    assert lines(caplog)[0]["traceId"] is None

@@ -9,6 +9,7 @@ import pytest
 from shared.domain.draft import DraftStatus, WorkReason
 from shared.domain.ids import draft_row_key, is_draft_id
 from shared.domain.messages import JobMessage
+from shared.telemetry import trace_id
 from tests.unit.api.calling import BASE, form, photo
 
 JPEG = photo()
@@ -57,6 +58,24 @@ def test_upload_keeps_the_trace_of_the_request(caller, world):
     trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
     caller.upload(("a.jpg", JPEG), headers={"traceparent": trace})
     assert JobMessage.parse(world.jobs.sent[0][0].encode()).traceparent == trace
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        "00-" + "a" * 5000 + "-b-01",
+        "00-owner@example.org-b-01",
+        "00-" + "A" * 32 + "-b-01",
+        "no-trace",
+    ],
+)
+def test_upload_with_a_trace_that_is_none_gets_its_own(caller, world, sent):
+    """What a caller makes up goes into no message, which stays under 1 KB, and into no line."""
+    caller.upload(("a.jpg", JPEG), headers={"traceparent": sent})
+    [(text, _)] = world.jobs.sent
+    assert len(text) < 1024
+    assert trace_id(JobMessage.parse(text.encode()).traceparent)
+    assert sent not in str(stored(world))
 
 
 def test_upload_of_several_files_makes_one_draft_each(caller, world):
