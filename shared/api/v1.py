@@ -11,7 +11,7 @@ from shared.api.forms import Form, SentFile, read_form, require_length
 from shared.api.intake import Photo
 from shared.api.limiting import limit_uploads
 from shared.api.views import ImageV1View
-from shared.api.waiting import Pause, RunHere, accept_and_wait
+from shared.api.waiting import Pause, RunHere, accept_and_wait, watch
 from shared.dependencies import Dependencies
 from shared.domain.draft import Draft, DraftStatus
 from shared.domain.errors import RequestError
@@ -22,6 +22,7 @@ def create_image_v1(
     request: Request, deps: Dependencies, *, run: RunHere, pause: Pause = time.sleep
 ) -> Answer:
     """200 with the finished draft. Raises RequestError: 422 for a bad photo, 503, or 504."""
+    start = deps.clock()
     require_length(request)
     limit_uploads(request, deps)
     form = read_form(request)
@@ -31,7 +32,8 @@ def create_image_v1(
     [draft] = accepted.values()
     if draft is None:
         raise RequestError(404, "NOT_FOUND", "The draft of this request was deleted since.")
-    return _answer(request, draft, deps)
+    [finished] = watch([draft], deps, since=start, pause=pause)  # a repeated request waits too
+    return _answer(request, finished, deps)
 
 
 def one_file(form: Form) -> SentFile:

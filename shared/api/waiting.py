@@ -1,7 +1,8 @@
 """Photos finished while the caller waits: the same work under the same lease, in this process.
 
 One at a time. The message goes out all the same: with a delay, as a net under the run here, or at
-once where the slot is taken; then the row is watched until another run has finished.
+once where the slot is taken. A run here that breaks off hands its draft over to the queue, the one
+layer that tries again. What is not finished here is watched until another run has finished it.
 """
 
 from __future__ import annotations
@@ -10,10 +11,10 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from threading import Lock
 
-from shared.api.intake import Beside, Photo, Wish, accept
+from shared.api.intake import Beside, Photo, Wish, accept, send_first
 from shared.dependencies import Dependencies
 from shared.domain.draft import Draft, DraftStatus
 from shared.domain.errors import StorageUnavailableError
@@ -38,36 +39,43 @@ def accept_and_wait(
     pause: Pause = time.sleep,
     beside: Beside = lambda drafts: (),
 ) -> list[Draft]:
-    """The drafts as they are after the run here; or, where another run has the slot, when all are
-    finished or the patience is over. A run here that fails leaves its draft to the net.
-    """
+    """The drafts when all are finished, by the run here or by another, or the patience is over."""
     free = _SLOT.acquire(blocking=False)
+    start = deps.clock()
     try:
-        start = deps.clock()
         wished = replace(wish, delay=NET if free else NO_DELAY)
         drafts = accept(photos, wished, deps, beside=beside)
         if free:
             _run_all(drafts, deps, run)
-            return _states(drafts, deps)
+            drafts = _states(drafts, deps)
     finally:
         if free:
             _SLOT.release()
-    while deps.clock() - start < PATIENCE and _unfinished(drafts):
+    return watch(drafts, deps, since=start, pause=pause)
+
+
+def watch(
+    drafts: Sequence[Draft], deps: Dependencies, *, since: datetime, pause: Pause
+) -> list[Draft]:
+    """The drafts when all are finished, or when the patience of a caller since then is over."""
+    seen = list(drafts)
+    while deps.clock() - since < PATIENCE and _unfinished(seen):
         pause(_GLANCE_SECONDS)
-        drafts = _states(drafts, deps)
-    return drafts
+        seen = _states(seen, deps)
+    return seen
 
 
 def _run_all(drafts: Sequence[Draft], deps: Dependencies, run: RunHere) -> None:
-    """What fails here, or finds no time, is left to its message."""
+    """What finds no time here is left to its message, what fails here gets one without delay."""
     start = deps.clock()
     for draft in drafts:
         if deps.clock() - start >= PATIENCE:
             return
         try:
             run(draft, deps)
-        except Exception:  # noqa: BLE001  # the draft is accepted: its message brings the next run
+        except Exception:  # noqa: BLE001  # the draft is accepted: a message brings the next run
             _log.warning("run in the HTTP process failed", exc_info=True)
+            send_first(draft, deps)
 
 
 def _states(drafts: Sequence[Draft], deps: Dependencies) -> list[Draft]:

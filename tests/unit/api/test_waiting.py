@@ -49,6 +49,12 @@ def failing(code, *, retryable):
     return run
 
 
+def unfinished(world):
+    """The one draft that is still at work."""
+    [found] = [d for d in world.deps.store.all_of("owner-1") if d.status == "Processing"]
+    return found
+
+
 def raising(draft, deps):
     raise StorageUnavailableError
 
@@ -131,23 +137,38 @@ def test_v1_of_a_draft_that_fails(caller, code, retryable, status):
 
 
 @pytest.mark.parametrize("run", [raising, exploding])
-def test_v1_whose_run_breaks_leaves_the_draft_to_its_message(caller, world, run):
-    """504 at once: nothing more will happen here, and the draft goes on."""
-    reply = caller.upload(("a.jpg", JPEG), name="create_image_v1", run=run)
+def test_v1_whose_run_breaks_off_is_finished_by_the_queue(caller, world, run):
+    """Its message goes out without delay, and the row is watched until a worker has finished."""
+    patience = Patience(world, at=7, act=lambda: finishing(unfinished(world), world.deps))
+    reply = caller.upload(("a.jpg", JPEG), name="create_image_v1", run=run, pause=patience)
+    assert (reply.status, reply.json["status"]) == (200, "Ready")
+    assert [delay for _, delay in world.jobs.sent] == [timedelta(seconds=120), timedelta(0)]
+
+
+@pytest.mark.parametrize("run", [raising, exploding])
+def test_v1_whose_run_breaks_off_for_good_is_told_after_60_seconds(caller, world, run):
+    """504 no sooner, with where to ask: the draft goes on."""
+    patience = Patience(world)
+    reply = caller.upload(("a.jpg", JPEG), name="create_image_v1", run=run, pause=patience)
     assert (reply.status, reply.code) == (504, "STILL_PROCESSING")
     assert reply.json["statusUrl"] == (f"{BASE}/wardrobe/drafts/status?ids={reply.json['draftId']}")
-    assert len(world.jobs.sent) == 1
+    assert patience.seconds == pytest.approx(60, abs=1)
+
+
+def test_v1_whose_run_breaks_off_with_the_queue_away_is_left_to_its_net(caller, world):
+    """Nobody can be asked to go on at once; the first message comes in two minutes."""
+    world.faults.before = at("jobs.send", skip=1)
+    reply = caller.upload(
+        ("a.jpg", JPEG), name="create_image_v1", run=raising, pause=Patience(world)
+    )
+    assert (reply.status, len(world.jobs.sent)) == (504, 1)
 
 
 @pytest.mark.usefixtures("taken")
 def test_v1_with_the_slot_taken_waits_for_the_worker(caller, world):
     """The message goes out at once, and the row is watched until a worker has finished."""
 
-    def work():
-        [(_, key)] = [k for k in world.drafts.rows if k[1].startswith("d~")]
-        finishing(world.deps.store.load("owner-1", key), world.deps)
-
-    patience = Patience(world, at=7, act=work)
+    patience = Patience(world, at=7, act=lambda: finishing(unfinished(world), world.deps))
     reply = caller.upload(("a.jpg", JPEG), name="create_image_v1", run=never, pause=patience)
     assert (reply.status, [delay for _, delay in world.jobs.sent]) == (200, [timedelta(0)])
     assert patience.seconds == pytest.approx(7, abs=1)
@@ -166,9 +187,10 @@ def test_v1_that_waits_in_vain(caller, world):
     assert patience.seconds == pytest.approx(60, abs=1)
 
 
-def test_v1_gives_the_slot_back(caller):
+def test_v1_gives_the_slot_back(caller, world):
     """Whatever happens in it."""
-    caller.upload(("a.jpg", JPEG), name="create_image_v1", run=exploding)
+    patience = Patience(world)
+    caller.upload(("a.jpg", JPEG), name="create_image_v1", run=exploding, pause=patience)
     caller.upload(("a.jpg", JPEG), name="create_image_v1", run=finishing)
     assert not waiting._SLOT.locked()
 
@@ -194,6 +216,17 @@ def test_v1_with_a_key_makes_its_draft_once(caller, world):
     caller.ask("delete_draft", one.json["id"])
     gone = caller.upload(("a.jpg", JPEG), headers=key, name="create_image_v1", run=never)
     assert (gone.status, gone.code) == (404, "NOT_FOUND")
+
+
+@pytest.mark.parametrize(("second", "status"), [(7, 200), (999, 504)])
+def test_v1_repeated_with_a_key_waits_like_the_first(caller, world, second, status):
+    """An app that lost its patience sends again while the draft is still at work."""
+    asked = {"headers": {"Idempotency-Key": "k"}, "name": "create_image_v1"}
+    caller.upload(("a.jpg", JPEG), **asked, run=raising, pause=Patience(world))
+    patience = Patience(world, at=second, act=lambda: finishing(unfinished(world), world.deps))
+    reply = caller.upload(("a.jpg", JPEG), **asked, run=never, pause=patience)
+    assert reply.status == status
+    assert patience.seconds == pytest.approx(min(second, 60), abs=1)
 
 
 def test_inline_mode_answers_with_finished_items(inline):
@@ -230,10 +263,23 @@ def test_async_mode_never_runs_anything_here(caller):
 
 def test_inline_mode_whose_drafts_cannot_be_read_again_tells_their_ids(inline):
     """What is accepted is answered with 202, however the reading after it goes."""
-    inline.world.faults.before = at("drafts.get", skip=2, times=99)
-    reply = inline.upload(("a.jpg", JPEG), run=lambda draft, deps: None)
+    inline.world.faults.before = at("drafts.get", skip=2, times=999)
+    patience = Patience(inline.world)
+    reply = inline.upload(("a.jpg", JPEG), run=lambda draft, deps: None, pause=patience)
     [item] = reply.json["drafts"]
     assert (reply.status, item["status"]) == (202, "Processing")
+
+
+def test_inline_mode_goes_on_past_a_run_that_breaks_off(inline):
+    """The other photos are finished here, the broken one by the queue."""
+    world = inline.world
+    runs = iter([raising, finishing])
+    late = Patience(world, at=7, act=lambda: finishing(unfinished(world), world.deps))
+    reply = inline.upload(
+        *[("a.jpg", JPEG)] * 2, run=lambda draft, deps: next(runs)(draft, deps), pause=late
+    )
+    assert [item["status"] for item in reply.json["drafts"]] == ["Ready", "Ready"]
+    assert [delay.seconds for _, delay in world.jobs.sent] == [120, 120, 0]
 
 
 def test_submit_does_not_wait_where_uploads_do(inline):
