@@ -25,6 +25,7 @@ from shared.domain.errors import (
     UnsupportedFormatError,
 )
 from shared.exif_orientation import ExifUnreadableError, orientation
+from shared.jpeg_markers import check_markers
 
 if TYPE_CHECKING:
     from PIL.ImageFile import ImageFile
@@ -99,6 +100,8 @@ def open_header(data: bytes, form: str) -> Iterator[ImageFile]:
 
     Only the decoder of `form` is ever tried. Raises a BadImageError.
     """
+    if form == "JPEG":
+        check_markers(data)
     _check_declared_sizes(data, form)
     with quiet():
         image = _opened(data, form)

@@ -112,6 +112,37 @@ def test_probe_of_jpeg_cut_in_its_header() -> None:
         probe(drawing.saved(drawing.asymmetric())[:40])
 
 
+def test_probe_of_jpeg_with_endless_scans() -> None:
+    """Each scan costs a few bytes to send and a pass over the whole picture to decode."""
+    jpeg = drawing.saved(drawing.asymmetric(), progressive=True)
+    last = jpeg[jpeg.rindex(b"\xff\xda") : -2]
+    assert probe(jpeg[:-2] + last * 50 + jpeg[-2:]).format == "JPEG"
+    with pytest.raises(errors.ImageTooLargeError):
+        probe(jpeg[:-2] + last * 100 + jpeg[-2:])
+
+
+@pytest.mark.parametrize(
+    "cover",
+    [
+        pytest.param(b"", id="open"),
+        pytest.param(b"\xff\xd9\xff\xff", id="behind-an-end"),
+        pytest.param(b"\xff\xd8\xff\xff", id="behind-a-start"),
+    ],
+)
+def test_probe_of_jpeg_with_endless_metadata(cover: bytes) -> None:
+    """Pillow copies all EXIF segments again for each one: seconds a megabyte."""
+    jpeg = drawing.saved(drawing.asymmetric())
+    for _ in range(1001):
+        jpeg = drawing.with_segment(jpeg, 0xE1, b"Exif\0\0" + bytes(10))
+    with pytest.raises(errors.ImageTooLargeError):
+        probe(jpeg[:2] + cover + jpeg[2:])
+
+
+def test_probe_of_jpeg_with_a_film_behind_it() -> None:
+    """What follows the end of the picture is not looked at, whatever its bytes."""
+    assert probe(drawing.saved(drawing.asymmetric()) + b"\xff\xda\0\2" * 2000).width == 96
+
+
 def test_probe_of_avif_by_its_boxes() -> None:
     """A container that declares a side of 17,000 px is refused before its decoder sees it."""
     small = drawing.saved(np.zeros((64, 64, 3), np.uint8), "AVIF")
