@@ -17,6 +17,8 @@ METADATA_PROVIDERS = ("model", "openai", "none")
 CATEGORIES = (
     "Dress,Hat,Long sleeve,Outerwear,Pants,Shirt,Shoes,Shorts,Skirt,T-shirt"  # of the own model
 )
+_MOST = 1_000_000  # as days still a date in the calendar
+_DIGITS = 20  # longer texts are not even read
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,6 +149,8 @@ def _flag(text: str) -> bool:
 def _whole(text: str) -> int:
     if not text.isascii() or not text.isdigit():
         raise ValueError("must be a whole number, not negative")
+    if len(text) > _DIGITS or int(text) > _MOST:
+        raise ValueError(f"must be {_MOST} at most")
     return int(text)
 
 
@@ -176,11 +180,25 @@ def _one_of(name: str, allowed: tuple[str, ...]) -> Callable[[Settings], str | N
 def _web_address(name: str) -> Callable[[Settings], str | None]:
     def check(settings: Settings) -> str | None:
         value = getattr(settings, name)
-        parts = urlsplit(value)
-        good = not value or (parts.scheme in ("http", "https") and bool(parts.netloc))
+        good = not value or _is_web_address(value)
         return None if good else f"{name.upper()}: must be an http or https address"
 
     return check
+
+
+def _is_web_address(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+    except ValueError:  # such as a bracket that is not closed
+        return False
+    return parts.scheme in ("http", "https") and bool(parts.netloc)
+
+
+def _poison_queue_is_the_hosts(settings: Settings) -> str | None:
+    """The host alone names it: under any other name nobody would ever read what it gave up."""
+    wanted = settings.image_jobs_queue + "-poison"
+    good = settings.image_jobs_poison_queue == wanted
+    return None if good else f"IMAGE_JOBS_POISON_QUEUE: must be {wanted}"
 
 
 def _lease_outlives_heartbeat(settings: Settings) -> str | None:
@@ -219,6 +237,7 @@ _CHECKS: tuple[Callable[[Settings], str | None], ...] = (
     _web_address("processor_url"),
     _web_address("openai_endpoint"),
     _web_address("events_webhook_url"),
+    _poison_queue_is_the_hosts,
     _lease_outlives_heartbeat,
     _remote_has_address,
     _openai_is_complete,

@@ -43,12 +43,14 @@ def test_setup_where_storage_fails_goes_on_the_next_time(failure):
 
 def test_setup_makes_everything_that_the_app_uses(services):
     """On an empty account, and again where all is there."""
+    queue = fresh("q")
     names = Settings.from_env(
         {
             "UPLOADS_CONTAINER": fresh("u"),
             "IMAGES_CONTAINER": fresh("i"),
             "DRAFTS_TABLE": fresh("d"),
-            "IMAGE_JOBS_QUEUE": fresh("q"),
+            "IMAGE_JOBS_QUEUE": queue,
+            "IMAGE_JOBS_POISON_QUEUE": f"{queue}-poison",
         }
     )
     for _ in range(2):

@@ -6,6 +6,7 @@ import pytest
 
 from shared.domain.errors import SettingsError
 from shared.settings import Settings, default_of, setting_names
+from tests.fakes import NOW
 
 
 def test_settings_from_an_empty_environment_are_the_defaults():
@@ -46,7 +47,10 @@ def test_settings_faults_are_told_all_at_once():
         ({"METADATA_PROVIDER": "magic"}, "METADATA_PROVIDER"),
         ({"GARMENT_CATEGORIES": " , "}, "GARMENT_CATEGORIES"),
         ({"PROCESSOR_URL": "ftp://x"}, "PROCESSOR_URL"),
+        ({"PROCESSOR_URL": "http://[::1"}, "PROCESSOR_URL"),
+        ({"IMAGE_JOBS_QUEUE": "photos"}, "IMAGE_JOBS_POISON_QUEUE: must be photos-poison"),
         ({"UPLOADS_PER_MINUTE": "-1"}, "UPLOADS_PER_MINUTE"),
+        ({"FAILED_TTL_DAYS": "1000001"}, "FAILED_TTL_DAYS"),
         ({"FAILED_TTL_DAYS": "٣"}, "FAILED_TTL_DAYS"),
         ({"AUTH_MODE": "open"}, "AUTH_MODE"),
     ],
@@ -55,6 +59,13 @@ def test_settings_that_contradict_each_other_are_refused(environment, named):
     """A check across settings names the one to mend."""
     with pytest.raises(SettingsError, match=named):
         Settings.from_env(environment)
+
+
+def test_settings_with_the_longest_times_can_be_used():
+    """What passes the check is no date past the calendar."""
+    longest = Settings.from_env({"FAILED_TTL_DAYS": "1000000", "READY_TTL_DAYS": "1000000"})
+    assert longest.retention.ready is not None
+    assert NOW + longest.retention.failed < NOW.max.replace(tzinfo=NOW.tzinfo)
 
 
 def test_setting_defaults_read_back_as_they_are():
