@@ -175,7 +175,10 @@ class Run(AbstractContextManager["Run"]):
                 try:
                     self.draft = self._store.save(self.draft, after, *events, now=now)
                 except ConflictError:
+                    before = self.draft
                     self._read_again()
+                    if self.draft.stage is after.stage is not before.stage:
+                        return self.draft  # ours alone moves it: that write came through
                 else:
                     return self.draft
             raise StorageUnavailableError("the draft kept changing", unknown=False)

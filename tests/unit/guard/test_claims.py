@@ -173,6 +173,25 @@ def test_run_applies_its_step_to_a_row_that_a_person_changed(world):
     assert (row.stage, row.metadata.title) == (Stage.SEGMENTED, "mine")
 
 
+def test_run_whose_refused_write_came_through_goes_on(world):
+    """The row carries its lease and the stage it wanted; a person has only written since."""
+    draft = world.add()
+    run = claim_of(world, draft)
+
+    def refuse(call):
+        if call == "drafts.transact":
+            world.faults.after = lambda call: None
+            edited = replace(world.row(draft), metadata=Metadata(title="mine"))
+            world.deps.store.save(world.row(draft), edited, now=NOW)
+            raise ConflictError
+
+    world.faults.after = refuse
+    run.apply(lambda row, now: (reach(row, Stage.SEGMENTED, now), ()))
+    run.apply(lambda row, now: (reach(row, Stage.RENDERED, now), ()))
+    row = world.row(draft)
+    assert (row.stage, row.metadata.title) == (Stage.RENDERED, "mine")
+
+
 @pytest.mark.parametrize("what", ["taken_over", "given_back", "buried"])
 def test_run_that_wakes_too_late_changes_nothing(world, what):
     """Its lease is another's, nobody's, or the draft is gone: the row stays as it is."""
