@@ -25,6 +25,7 @@ from shared.domain.errors import (
     UnsupportedFormatError,
 )
 from shared.exif_orientation import ExifUnreadableError, orientation
+from shared.iso_boxes import check_tables
 from shared.jpeg_markers import check_markers
 
 if TYPE_CHECKING:
@@ -182,6 +183,7 @@ def _check_declared_sizes(data: bytes, form: str) -> None:
         _check_size(*canvas)
     if form not in {"HEIC", "AVIF"}:
         return
+    check_tables(data)
     at = data.find(b"ispe")
     while at >= 0 and at + 16 <= len(data):
         width, height = struct.unpack_from(">II", data, at + 8)

@@ -28,7 +28,7 @@ CODES = (
     Code("CORRUPT_IMAGE", (400, 422), "The photo is damaged or cut off.",
          "Take or export it again."),
     Code("IMAGE_TOO_LARGE", (413, 422), "More than 50 megapixels, a side over 16,000 px, or more "
-         "scans or metadata than a photo has.", "Send a smaller photo, or export it again."),
+         "scans, parts or metadata than a photo has.", "Send a smaller photo, or export it again."),
     Code("IMAGE_TOO_SMALL", (400, 422), "A side is under 16 px.", "Send a larger photo."),
     Code("RAW_MISSING", (422,), "The stored upload is gone.", "Upload the photo again."),
     Code("RAW_CHANGED", (422,), "The stored upload was replaced after it was submitted.",

@@ -86,6 +86,13 @@ def chunk(kind: bytes, payload: bytes) -> bytes:
     return struct.pack(">I", len(payload)) + kind + payload + struct.pack(">I", check)
 
 
+def box(kind: bytes, content: bytes, *, long: bool = False) -> bytes:
+    """A box of HEIC or AVIF, with its size in four bytes or in eight."""
+    if long:
+        return struct.pack(">I4sQ", 1, kind, len(content) + 16) + content
+    return struct.pack(">I4s", len(content) + 8, kind) + content
+
+
 def png_header(width: int, height: int) -> bytes:
     """The head of a PNG that claims a size, with hardly any pixels behind it."""
     head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)

@@ -152,6 +152,36 @@ def test_probe_of_avif_by_its_boxes() -> None:
         probe(huge)
 
 
+@pytest.mark.parametrize("brand", [b"avif", b"heic"])
+@pytest.mark.parametrize(
+    "boxes",
+    [
+        pytest.param(
+            drawing.box(b"meta", bytes(4) + drawing.box(b"iinf", bytes(33_000))), id="items"
+        ),
+        pytest.param(
+            drawing.box(b"meta", bytes(4) + drawing.box(b"iloc", bytes(33_000), long=True)),
+            id="long-box",
+        ),
+        pytest.param(
+            drawing.box(b"moov", drawing.box(b"trak", drawing.box(b"stsc", bytes(33_000)))),
+            id="film",
+        ),
+        pytest.param(b"\0\0\0\0meta\0\0\0\0" + drawing.box(b"iref", bytes(33_000)), id="to-end"),
+    ],
+)
+def test_probe_of_endless_tables(boxes: bytes, brand: bytes) -> None:
+    """The decoder's work grows with the square of their length: minutes for a few megabytes."""
+    with pytest.raises(errors.ImageTooLargeError):
+        probe(drawing.box(b"ftyp", brand + bytes(4) + brand) + boxes)
+
+
+def test_probe_of_avif_with_a_table_name_among_its_pixels() -> None:
+    """Only boxes count, not what looks like one in the compressed data."""
+    avif = drawing.saved(drawing.asymmetric(), "AVIF")
+    assert probe(avif + drawing.box(b"mdat", drawing.box(b"iloc", bytes(33_000)))).width == 96
+
+
 def test_probe_import_is_light() -> None:
     """Neither Pillow, numpy nor OpenCV is loaded by the import, numpy and OpenCV not by use."""
     photo = drawing.saved(drawing.asymmetric())
