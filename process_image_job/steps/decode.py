@@ -97,7 +97,7 @@ def _orientation(image: ImageFile) -> tuple[int, tuple[Caution, ...]]:
 def _planes(raw: bytes, image: Image.Image) -> Planes:
     """RGB and, where any pixel is not opaque, alpha; both shrunk below twice the archive size."""
     try:
-        pixels = np.asarray(as_srgb(_bounded(image)))
+        pixels = np.asarray(_bounded(as_srgb(_bounded(image))))
     except (BadImageError, MemoryError):
         raise
     except Exception as error:  # lcms and Pillow meet hostile profiles here
@@ -109,7 +109,7 @@ def _planes(raw: bytes, image: Image.Image) -> Planes:
 
 
 def _bounded(image: Image.Image) -> Image.Image:
-    """Halves what no rendition needs, before any conversion doubles it in memory."""
+    """Halves what no rendition needs: before it is converted if the mode allows it, else after."""
     factor = max(image.size) // ARCHIVE_SIDE
     if factor < 2 or image.mode in {"1", "P", "I;16", "I;16B", "I"}:
         return image

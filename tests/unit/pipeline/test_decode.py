@@ -229,9 +229,10 @@ def test_decode_of_large_jpeg_at_reduced_scale() -> None:
     assert photo.rgb.shape[1] == 3000
 
 
-def test_decode_of_large_png_is_bounded() -> None:
+@pytest.mark.parametrize("mode", ["RGB", "RGBA", "L", "P", "1", "I;16"])
+def test_decode_of_large_png_is_bounded(mode: str) -> None:
     """Other formats are halved after decoding, so that no later step sees over 4095 px."""
-    photo = decode(drawing.saved(Image.new("RGB", (8000, 300), (10, 120, 90)), "PNG"))
+    photo = decode(drawing.saved(Image.new(mode, (8000, 300), 1), "PNG"))
     assert max(photo.rgb.shape) < 4096
     assert photo.full_width == 8000
 
