@@ -2,6 +2,11 @@
 
 from datetime import timedelta
 
+import pytest
+
+from shared.storage.queues import AzureQueue
+from tests.contract.conftest import fresh
+
 HOUR = timedelta(hours=1)
 
 
@@ -120,3 +125,17 @@ def test_queue_says_when_a_message_was_put_in(queue):
     queue.queue.send("a")
     [seen] = queue.queue.peek()
     assert before <= seen.inserted_at <= queue.now() + timedelta(seconds=1)
+
+
+@pytest.mark.parametrize(
+    ("life", "within"), [(None, timedelta(days=365 * 100)), (timedelta(days=7), timedelta(days=6))]
+)
+def test_queue_keeps_a_message_for_ever_unless_told_otherwise(services, life, within):
+    """Nobody's photo is forgotten because its message was old; copies for others may go."""
+    client = services.queue(fresh("q"))
+    client.create_queue()
+    AzureQueue(client).send("a", ttl=life)
+    [message] = client.peek_messages()
+    left = message.expires_on - message.inserted_on
+    assert left > within
+    assert life is None or left == life

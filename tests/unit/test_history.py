@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from shared.deleting import delete_draft
 from shared.domain.events import MAX_EVENTS, MAX_PROGRESS_EVENTS, EventType, event_of
 from shared.settings import Settings
 from tests.factories import make_draft, make_world
@@ -73,3 +74,11 @@ def test_outcome_stands_where_the_room_cannot_be_made(world):
     after = world.deps.store.save(draft, draft, event_of(draft, OUTCOME, NOW), now=NOW)
     assert after.events == MAX_EVENTS + 1
     assert numbers(world, after)[-1] == MAX_EVENTS + 1
+
+
+def test_history_of_any_length_goes_with_its_draft(world):
+    """In transactions of at most 100 rows, as Azure takes them."""
+    draft = go_through(world, *[PROGRESS] * 140, *[OUTCOME] * 40)
+    assert len(numbers(world, draft)) == 181
+    delete_draft(draft, world.deps)
+    assert world.drafts.rows == {}

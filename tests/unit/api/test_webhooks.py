@@ -4,16 +4,20 @@ import importlib.util
 import json
 import threading
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
+from shared.domain.events import Event, EventType
+from shared.outbox import cloud_event
 from shared.settings import Settings
 from shared.webhooks import SIGNATURE, TIMESTAMP, WebhookError, deliver, give_up, signature
 from tests.factories import make_world
+from tests.fakes import NOW
 from tests.unit.api.calling import Caller, make_ready
+from tests.unit.api.failing import at
 
 ROOT = Path(__file__).resolve().parents[3]
 SECRET = "hush"
@@ -205,3 +209,36 @@ def test_event_of_an_accepted_draft_goes_to_both_queues():
     texts = {queue.sent[0][0] for queue in (world.deps.webhooks, world.deps.events)}
     assert len(texts) == 1
     assert json.loads(texts.pop())["subject"] == draft.id
+
+
+def test_event_is_a_cloud_event_of_the_draft_and_its_number():
+    """Every attribute as documented; the id lets a receiver take each event once."""
+    draft = make_ready(owner_id="user 42", generation=2)
+    event = Event(type=EventType.FAILED, at=NOW, seq=7, generation=2, data={"code": "WORKER_LOST"})
+    assert cloud_event(draft, event) == {
+        "specversion": "1.0",
+        "id": f"{draft.id}/7",
+        "source": "/wardrobe/drafts",
+        "type": "fitting-room.draft.failed",
+        "subject": draft.id,
+        "time": "2026-08-01T12:00:00Z",
+        "datacontenttype": "application/json",
+        "data": {
+            "draftId": draft.id,
+            "ownerId": "user 42",
+            "status": "Failed",
+            "generation": 2,
+            "code": "WORKER_LOST",
+        },
+    }
+
+
+def test_event_that_cannot_be_told_never_fails_what_it_tells_of():
+    """The queue is away: the acceptance stands, and the repair finds the event unsent."""
+    world = subscribed("https://example.org")
+    draft = world.add(make_ready())
+    world.faults.before = at("webhooks.send")
+    reply = Caller(world).ask("accept_draft", draft)
+    assert (reply.status, reply.json["status"]) == (200, "Accepted")
+    assert world.row(draft).due_at == NOW + timedelta(minutes=3)
+    assert world.row(draft).unsent_since is not None

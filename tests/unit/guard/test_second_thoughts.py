@@ -1,0 +1,138 @@
+"""The worker where something is away, late, or decided meanwhile: what still becomes of a draft."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from process_image_job.handler import process_image_job
+from shared.domain.draft import DraftStatus, Stage
+from shared.domain.edits import ask_acceptance
+from shared.domain.errors import JobTimeLimitError, ProcessorUnavailableError
+from shared.domain.events import EventType
+from shared.domain.pictures import Caution, Segmentation
+from shared.failing import exhausted_error
+from shared.sending import message_for
+from tests.factories import make_draft, make_work, make_world
+from tests.fakes import NOW
+from tests.invariants import check_settled
+from tests.tiny import TINY_TOOLS, box_segmenter, tiny_photo, tiny_tools
+
+QUARTER = timedelta(minutes=15)
+
+
+@pytest.fixture
+def world():
+    return make_world()
+
+
+def deliver(world, draft, *, tools=tiny_tools, **message):
+    body = replace(message_for(draft), **message).encode().encode()
+    process_image_job(body, dequeue_count=1, deps=world.deps, tools=tools)
+
+
+def away():
+    """Tools whose remote processor does not answer."""
+
+    def segmenter(photo):
+        raise ProcessorUnavailableError
+
+    return replace(TINY_TOOLS, segmenter=segmenter)
+
+
+def degraded(world):
+    """A draft that is Ready with the local cut-out, and wants another try by the processor."""
+    draft = world.add_photo(tiny_photo(), attempts=4, lease_expires_at=world.clock())
+    deliver(world, draft, tools=away)
+    return world.row(draft)
+
+
+def types(world, draft):
+    return [event.type for event in world.deps.store.events_of(draft)]
+
+
+def test_degraded_draft_is_tried_three_times_a_quarter_of_an_hour_apart(world):
+    """Each message is done with its try; after the last the draft stays as it is."""
+    shown = degraded(world)
+    for tries in (1, 2):
+        world.clock.pass_(minutes=15)
+        deliver(world, shown, tools=away)
+        row = world.row(shown)
+        assert (row.attempts, row.lease_id) == (tries, None)
+        assert row.work.queued_at == world.clock() + QUARTER
+    world.clock.pass_(minutes=15)
+    deliver(world, shown, tools=away)
+    row = world.row(shown)
+    assert [delay for _, delay in world.jobs.sent] == [QUARTER] * 3
+    assert (row.status, row.work, row.pictures) == (DraftStatus.READY, None, shown.pictures)
+    assert row.pictures.segmentation is Segmentation.DEGRADED
+    assert Caution.REPROCESS_FAILED not in row.warnings
+    check_settled(world)
+
+
+def test_degraded_draft_is_mended_when_the_processor_is_back(world):
+    """The picture is replaced, the warning goes, and no further try is wanted."""
+    shown = degraded(world)
+    world.clock.pass_(minutes=15)
+    deliver(world, shown)
+    row = world.row(shown)
+    assert (row.pictures.segmentation, row.work) == (Segmentation.APPLIED, None)
+    assert Caution.SEGMENTATION_DEGRADED in shown.warnings
+    assert Caution.SEGMENTATION_DEGRADED not in row.warnings
+    check_settled(world)
+
+
+def test_acceptance_asked_for_of_a_degraded_draft_wants_no_later_run(world):
+    """Ready and Accepted in one write; the picture of an accepted draft is never replaced."""
+    draft = world.add_photo(tiny_photo(), attempts=4, lease_expires_at=world.clock())
+    asked = world.deps.store.save(draft, ask_acceptance(draft, NOW), now=NOW)
+    deliver(world, asked, tools=away)
+    row = world.row(draft)
+    assert (row.status, row.work, world.jobs.sent) == (DraftStatus.ACCEPTED, None, [])
+    assert types(world, draft)[-2:] == [EventType.READY, EventType.ACCEPTED]
+
+
+def test_acceptance_asked_for_while_the_run_works_ends_in_accepted(world):
+    """The write that would set Ready sees the wish that came meanwhile."""
+    draft = world.add_photo(tiny_photo())
+
+    def segmenter(photo):
+        row = world.row(draft)
+        world.deps.store.save(row, ask_acceptance(row, NOW), now=NOW)
+        return box_segmenter(photo)
+
+    deliver(world, draft, tools=lambda: replace(TINY_TOOLS, segmenter=segmenter))
+    assert world.row(draft).status is DraftStatus.ACCEPTED
+    assert types(world, draft)[-2:] == [EventType.READY, EventType.ACCEPTED]
+
+
+def test_run_past_its_time_limit_gives_the_lease_back(world):
+    """It ends at its next checkpoint, and another run may start at once."""
+    draft = world.add_photo(tiny_photo())
+
+    def slow(photo):
+        world.clock.pass_(seconds=120)
+        return box_segmenter(photo)
+
+    with pytest.raises(JobTimeLimitError):
+        deliver(world, draft, tools=lambda: replace(TINY_TOOLS, segmenter=slow))
+    row = world.row(draft)
+    assert (row.stage, row.attempts, row.lease_id) == (Stage.UPLOADED, 1, None)
+    assert row.lease_expires_at == world.clock()
+
+
+def test_message_that_asks_for_no_cut_out_gets_none(world):
+    """Another producer's wish stands in its message, not on the row."""
+    draft = world.add_photo(tiny_photo())
+    deliver(world, draft, tools=away, skip_segmentation=True)
+    row = world.row(draft)
+    assert (row.pictures.segmentation, row.pictures.mask) == (Segmentation.SKIPPED, None)
+
+
+@pytest.mark.parametrize(
+    ("attempts", "lost", "code"), [(4, 2, "ATTEMPTS_EXHAUSTED"), (4, 3, "WORKER_LOST")]
+)
+def test_worker_counts_as_lost_where_more_than_half_of_the_runs_were(attempts, lost, code):
+    """Half of them is not more than half."""
+    draft = make_draft(attempts=attempts, work=make_work(lost_runs=lost))
+    assert exhausted_error(draft, NOW).code == code
