@@ -90,7 +90,7 @@ def _read_multipart(body: bytes, boundary: str) -> Form:
         parts = parser.parts()
         files = tuple(_file(part) for part in parts if _is_file(part))
         fields = {p.name: p.value for p in parts if p.filename is None and not _is_file(p)}
-    except (MultipartError, UnicodeDecodeError, LookupError) as error:
+    except (MultipartError, UnicodeError, LookupError) as error:
         raise RequestError(400, "INVALID_REQUEST", "The multipart body is broken.") from error
     return Form(files=files, fields=fields)
 

@@ -236,6 +236,14 @@ def test_upload_with_quotes_and_line_breaks_in_the_name(caller):
             b"--X--\r\n",
             "multipart/form-data; boundary=X",
         ),
+        *(
+            (
+                b'--X\r\nContent-Disposition: form-data; name="skipSegmentation"\r\n'
+                b"Content-Type: text/plain; charset=" + charset + b"\r\n\r\ntrue\r\n--X--\r\n",
+                "multipart/form-data; boundary=X",
+            )
+            for charset in (b"undefined", b"nonsense", b"hex")
+        ),
     ],
 )
 def test_upload_with_a_broken_body(caller, world, body, content_type):
