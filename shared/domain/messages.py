@@ -44,7 +44,7 @@ class JobMessage:
             draft_id=_uuid(fields, "draftId"),
             generation=_generation(fields.get("generation", 1)),
             skip_segmentation=_flag(fields.get("skipSegmentation", False)),
-            traceparent=str(fields.get("traceparent") or "")[:_TRACEPARENT],
+            traceparent=_trace(fields.get("traceparent")),
         )
 
 
@@ -97,6 +97,11 @@ def _generation(value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise MalformedMessageError("generation is not a whole number from 1")
     return value
+
+
+def _trace(value: Any) -> str:
+    """Nothing where it is none: a run does not depend on it, and every message can be sent on."""
+    return value[:_TRACEPARENT] if isinstance(value, str) and value.isascii() else ""
 
 
 def _flag(value: Any) -> bool:

@@ -67,6 +67,14 @@ def test_message_that_is_not_understood_says_why(body, reason):
         JobMessage.parse(body)
 
 
+@pytest.mark.parametrize("trace", ["\ud800", "é", 7, ["a"], None])
+def test_message_with_a_useless_trace_can_be_sent_on(trace):
+    """Another producer's mistake in what only logs read costs nobody a run."""
+    message = JobMessage.parse(json.dumps(PLAIN | {"traceparent": trace}).encode())
+    assert JobMessage.parse(message.encode().encode()) == message
+    assert message.traceparent == ""
+
+
 @given(st.binary(max_size=200))
 def test_message_of_any_bytes_parses_or_is_malformed(body):
     """No body raises anything else."""
