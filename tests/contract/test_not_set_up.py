@@ -1,6 +1,9 @@
 """What our gateways say when storage is not there, or does not hold what it should."""
 
 import socket
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
 
 import pytest
 
@@ -81,3 +84,60 @@ def test_storage_that_is_away_refuses_every_service(away):
         with pytest.raises(StorageUnavailableError) as caught:
             call()
         assert not caught.value.unknown
+
+
+class Busy(BaseHTTPRequestHandler):
+    """Storage that has no time, and remembers who asked."""
+
+    protocol_version = "HTTP/1.1"
+    asked: list[str]
+
+    def answer(self) -> None:
+        self.asked.append(self.command)
+        self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        self.send_response(503)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *parts: object) -> None:
+        """Not into the tests' output."""
+
+
+@pytest.fixture
+def busy() -> Iterator[tuple[Services, list[str]]]:
+    """Services that answer 503, and the requests that they were sent."""
+    asked: list[str] = []
+    verbs = dict.fromkeys(("do_GET", "do_PUT", "do_POST", "do_DELETE", "do_HEAD"), Busy.answer)
+    kind = type("BusyOnce", (Busy,), {"asked": asked} | verbs)
+    with ThreadingHTTPServer(("127.0.0.1", 0), kind) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        port = server.server_address[1]
+        yield Services.from_connection_string(connection_string(port, port, port)), asked
+        server.shutdown()
+
+
+@pytest.mark.parametrize("call", TABLE_CALLS.values(), ids=TABLE_CALLS)
+def test_table_that_is_busy_is_asked_once(busy, call):
+    """The host's retries are the only layer: what failed says so, and is not multiplied."""
+    services, asked = busy
+    with pytest.raises(StorageUnavailableError):
+        call(AzureTable(services.tables.get_table_client("drafts")))
+    assert len(asked) == 1
+
+
+@pytest.mark.parametrize("call", BLOB_CALLS.values(), ids=BLOB_CALLS)
+def test_container_that_is_busy_is_asked_once(busy, call):
+    """Nor are calls for blobs repeated."""
+    services, asked = busy
+    with pytest.raises(StorageUnavailableError):
+        call(AzureBlobs(services.blobs, "images", SasSigner(services.blobs)))
+    assert len(asked) == 1
+
+
+@pytest.mark.parametrize("call", QUEUE_CALLS.values(), ids=QUEUE_CALLS)
+def test_queue_that_is_busy_is_asked_once(busy, call):
+    """Nor is a message sent twice because the first answer was bad."""
+    services, asked = busy
+    with pytest.raises(StorageUnavailableError):
+        call(AzureQueue(services.queue("jobs")))
+    assert len(asked) == 1

@@ -4,7 +4,11 @@ import os
 import socket
 
 import pytest
-from azure.core.exceptions import HttpResponseError, ServiceResponseError
+from azure.core.exceptions import (
+    HttpResponseError,
+    ResourceExistsError,
+    ServiceResponseError,
+)
 
 from devhost.azurite import connection_string
 from shared import bootstrap
@@ -39,6 +43,16 @@ def test_setup_where_storage_fails_goes_on_the_next_time(failure):
     setup.go_on()
     setup.go_on()
     assert (first.calls, second.calls, third.calls) == (1, 2, 1)
+
+
+@pytest.mark.parametrize("kind", ["Container", "Queue", "Table"])
+def test_setup_waits_for_what_is_still_being_deleted(kind):
+    """Right after a reset storage says for a while that it exists; then it can be made."""
+    going = ResourceExistsError("being deleted")
+    going.error_code = f"{kind}BeingDeleted"
+    first, second = Creation(going), Creation(ResourceExistsError("it is there"))
+    Setup([first, second]).go_on()
+    assert (first.calls, second.calls) == (2, 1)
 
 
 def test_setup_makes_everything_that_the_app_uses(services):

@@ -4,9 +4,12 @@ from datetime import UTC, datetime, timedelta
 from threading import Barrier, Thread
 
 import pytest
+from azure.data.tables import EdmType, EntityProperty
 
 from shared.domain.errors import AlreadyExistsError, ConflictError
 from shared.ports import Delete, Insert, Replace, Row, Span
+from shared.storage.tables import AzureTable
+from tests.contract.conftest import fresh
 
 NOW = datetime(2026, 8, 1, 12, 0, 0, 123456, tzinfo=UTC)
 
@@ -288,3 +291,13 @@ def test_table_time_in_another_zone_is_the_same_moment(table):
     warsaw = NOW + timedelta(0)
     insert(table, row(at=warsaw))
     assert table.get("p", "k").values["at"].utcoffset() == timedelta(0)
+
+
+def test_table_time_with_seven_digits_is_read(services):
+    """The service and other tools write ten-millionths of a second; our times end at millionths."""
+    client = services.tables.get_table_client(fresh("t"))
+    client.create_table()
+    seven = EntityProperty("2026-08-01T12:00:00.1234567Z", EdmType.DATETIME)
+    client.create_entity({"PartitionKey": "p", "RowKey": "k", "at": seven})
+    found = AzureTable(client).get("p", "k").values["at"]
+    assert (type(found), found) == (datetime, NOW)
