@@ -141,6 +141,15 @@ def test_patch_that_meets_another_correction_is_stale(caller, world):
     assert reply.status == 412
 
 
+def test_patch_with_texts_as_long_as_they_may_be(caller, world):
+    """120 characters of title, 2,000 of notes."""
+    world.add(make_ready())
+    texts = {"title": "t" * 120, "notes": "n" * 2000}
+    reply = caller.ask("patch_draft", DRAFT_ID, json=texts, headers=NOW_MATCH)
+    assert reply.status == 200
+    assert texts.items() <= reply.json["metadata"].items()
+
+
 @pytest.mark.parametrize(
     ("body", "field"),
     [

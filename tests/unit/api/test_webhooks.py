@@ -209,6 +209,8 @@ def test_event_of_an_accepted_draft_goes_to_both_queues():
     texts = {queue.sent[0][0] for queue in (world.deps.webhooks, world.deps.events)}
     assert len(texts) == 1
     assert json.loads(texts.pop())["subject"] == draft.id
+    world.clock.pass_(days=7)
+    assert [len(queue.peek()) for queue in (world.deps.webhooks, world.deps.events)] == [1, 0]
 
 
 def test_event_is_a_cloud_event_of_the_draft_and_its_number():

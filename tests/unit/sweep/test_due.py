@@ -42,6 +42,14 @@ def test_entry_is_written_before_the_row_and_the_old_one_removed_after(world):
     assert entry.due_at == NOW + timedelta(days=7)
 
 
+def test_entry_lies_in_its_hour_spread_over_sixteen_places(world):
+    """Hour and last hex digit of the row key, then owner and row."""
+    draft = world.add()
+    [(partition, key)] = world.due.rows
+    assert partition == f"2026080112-{draft.id[-1]}"
+    assert key == f"{draft.owner_key}~{draft_row_key(draft.id)}"
+
+
 def test_entry_stays_while_its_time_does(world):
     """Lease and heartbeat cost no call to the index."""
     draft = world.add()
