@@ -1,20 +1,37 @@
-"""Whether this deployment carries a model that can be used; nothing is loaded to say so."""
+"""Whether this deployment can cut photos out with its model; no model is loaded to say so."""
 
 from __future__ import annotations
 
 import hashlib
+import logging
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 
-from process_image_job.garment_model import MODELS, ModelDescription, ModelUnavailableError
+_WORKER = "process_image_job.handler"
+_log = logging.getLogger("fitting_room")
 
 
 @cache
-def model_usable(folder: Path = MODELS) -> bool:
-    """The weights are there and are those that their description names. Files never change."""
+def model_usable(folder: Path | None = None, *, worker: str = _WORKER) -> bool:
+    """The worker's libraries load, and the weights are there and those that their description
+    names. Neither changes while the process lives; why not is in the log.
+    """
     try:
-        description = ModelDescription.read(folder)
-        weights = (folder / description.file).read_bytes()
+        import_module(worker)
+    except ImportError:  # a system library that is missing, such as libGL
+        _log.exception("the worker cannot be imported: no photo can be processed")
+        return False
+    return _model_is_whole(folder)
+
+
+def _model_is_whole(folder: Path | None) -> bool:
+    from process_image_job.garment_model import MODELS, ModelDescription, ModelUnavailableError
+
+    place = folder or MODELS
+    try:
+        description = ModelDescription.read(place)
+        weights = (place / description.file).read_bytes()
     except (ModelUnavailableError, OSError):
         return False
     return hashlib.sha256(weights).hexdigest() == description.sha256

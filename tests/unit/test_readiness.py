@@ -1,0 +1,30 @@
+"""Whether a deployment can cut photos out, as the health check asks."""
+
+import shutil
+
+from process_image_job.garment_model import MODELS
+from process_image_job.readiness import model_usable
+
+
+def test_model_of_the_bundle_is_usable():
+    """What is shipped works."""
+    assert model_usable()
+
+
+def test_model_that_is_not_there_is_not_usable(tmp_path):
+    """The health check says so before a photo meets it."""
+    assert not model_usable(tmp_path)
+
+
+def test_model_that_was_changed_is_not_usable(tmp_path):
+    """Weights that are not the described ones count as none."""
+    shutil.copytree(MODELS, tmp_path, dirs_exist_ok=True)
+    weights = tmp_path / "garment.onnx"
+    weights.write_bytes(weights.read_bytes()[:-1] + b"x")
+    assert not model_usable(tmp_path)
+
+
+def test_worker_that_cannot_be_imported_is_told_with_its_reason(caplog):
+    """A library that does not load ends every job: the health check sees it, the log says which."""
+    assert not model_usable(worker="a_library_that_is_missing")
+    assert "a_library_that_is_missing" in caplog.text
