@@ -1,5 +1,6 @@
 """The HTTP triggers themselves, called as the worker calls them, and what they import."""
 
+import inspect
 import json
 import subprocess
 import sys
@@ -61,3 +62,19 @@ def test_probing_a_photo_loads_no_more_than_it_needs(heavy):
         f"probe(Path('tests/photos/01-dress.jpg').read_bytes()); sys.exit({heavy!r} in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
+
+
+@pytest.mark.parametrize("broken", ["cv2", "numpy", "PIL", "pillow_heif", "pydantic"])
+def test_app_has_all_its_functions_whatever_library_is_broken(broken):
+    """One import that fails must not take every function from the host."""
+    code = (
+        f"import sys; sys.modules[{broken!r}] = None; import function_app;"
+        "print(len(function_app.app.get_functions()))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=False)
+    assert int(done.stdout) == len(TRIGGERS) >= 30, done.stderr
+
+
+def test_functions_are_plain_ones():
+    """An `async def` around work for the processor would stop every other call of its worker."""
+    assert [name for name, call in TRIGGERS.items() if inspect.iscoroutinefunction(call)] == []

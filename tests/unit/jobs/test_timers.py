@@ -2,15 +2,14 @@
 
 from tests.unit.api.registered import functions
 
-POLICIES = {
-    name: function.get_settings_dict("retry_policy") for name, function in functions().items()
-}
+FUNCTIONS = functions()
+POLICIES = {name: each.get_settings_dict("retry_policy") for name, each in FUNCTIONS.items()}
+TIMERS = ("cleanup_abandoned_drafts", "repair_unattended_drafts")
 
 
 def test_timers_are_run_again_where_a_run_failed():
     """By the host, within their five minutes, so that a lost worker costs seconds."""
-    timers = ("cleanup_abandoned_drafts", "repair_unattended_drafts")
-    for policy in map(POLICIES.get, timers):
+    for policy in map(POLICIES.get, TIMERS):
         assert policy is not None
         assert policy["strategy"] == "fixed_delay"
         assert (policy["max_retry_count"], policy["delay_interval"]) == ("3", "00:00:30")
@@ -18,7 +17,11 @@ def test_timers_are_run_again_where_a_run_failed():
 
 def test_nothing_but_the_timers_has_a_retry_policy():
     """The queues deliver again by themselves; a second layer would multiply their tries."""
-    assert {name for name, policy in POLICIES.items() if policy} == {
-        "cleanup_abandoned_drafts",
-        "repair_unattended_drafts",
-    }
+    assert {name for name, policy in POLICIES.items() if policy} == set(TIMERS)
+
+
+def test_timers_do_not_run_at_each_start():
+    """A restart or another instance is no reason to clean up; the host keeps the schedule."""
+    triggers = [FUNCTIONS[name].get_trigger().get_dict_repr() for name in TIMERS]
+    assert not any(trigger.get("runOnStartup") for trigger in triggers)
+    assert all(trigger.get("useMonitor", True) for trigger in triggers)
