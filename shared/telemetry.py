@@ -202,6 +202,11 @@ def rate_limited(*, limit: str, retry_after_seconds: int, owner_hash: str) -> No
     _tell(logging.INFO, "rate_limited", locals(), subject=False)
 
 
+def request_failed(*, during: str, code: str, detail: str | None, error: str, where: str) -> None:
+    level = logging.ERROR if detail is None else logging.WARNING
+    _tell(level, "request_failed", locals(), subject=False)
+
+
 def _tell(level: int, event: str, fields: Mapping[str, Any], *, subject: bool = True) -> None:
     line: dict[str, Any] = {"event": event, "level": logging.getLevelName(level).lower()}
     if subject:

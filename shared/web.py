@@ -5,7 +5,6 @@ Every error ends here as a problem; what is nobody's fault but ours is logged an
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +14,6 @@ if TYPE_CHECKING:
     from shared.api.exchange import Answer, Request
 
 _SERVER_ERROR = 500
-_log = logging.getLogger("fitting_room")
 
 
 class Front:
@@ -53,6 +51,7 @@ class Front:
 
 def respond(serve: Callable[[], Answer]) -> func.HttpResponse:
     """The answer of `serve`, or the problem that it ran into."""
+    from shared import failure_log
     from shared.api.exchange import problem
     from shared.domain.errors import IngestError
 
@@ -60,10 +59,10 @@ def respond(serve: Callable[[], Answer]) -> func.HttpResponse:
         answer = serve()
     except IngestError as error:
         if error.status >= _SERVER_ERROR:
-            _log.warning("request failed: %s", error, exc_info=True)
+            failure_log.tell(error, during="answer")
         answer = problem(error)
-    except Exception:  # noqa: BLE001  # the outermost catch: a problem for the caller, a log for us
-        _log.exception("request failed unexpectedly")
+    except Exception as error:  # noqa: BLE001  # the outermost catch: a problem for the caller, a log for us
+        failure_log.tell(error, during="answer")
         answer = problem(IngestError())
     return func.HttpResponse(
         answer.body,

@@ -7,13 +7,13 @@ layer that tries again. What is not finished here is watched until another run h
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from threading import Lock
 
+from shared import failure_log
 from shared.api.intake import Beside, Photo, Wish, accept, send_first
 from shared.dependencies import Dependencies
 from shared.domain.draft import Draft, DraftStatus
@@ -24,7 +24,6 @@ NET = timedelta(seconds=120)
 PATIENCE = timedelta(seconds=60)
 _GLANCE_SECONDS = 0.5
 _SLOT = Lock()
-_log = logging.getLogger("fitting_room")
 
 type RunHere = Callable[[Draft, Dependencies], None]
 type Pause = Callable[[float], None]
@@ -73,8 +72,8 @@ def _run_all(drafts: Sequence[Draft], deps: Dependencies, run: RunHere) -> None:
             return
         try:
             run(draft, deps)
-        except Exception:  # noqa: BLE001  # the draft is accepted: a message brings the next run
-            _log.warning("run in the HTTP process failed", exc_info=True)
+        except Exception as error:  # noqa: BLE001  # it is accepted: a message brings the next run
+            failure_log.tell(error, during="run")
             send_first(draft, deps)
 
 
@@ -85,8 +84,8 @@ def _states(drafts: Sequence[Draft], deps: Dependencies) -> list[Draft]:
     """
     try:
         found = deps.store.find_many(drafts[0].owner_id, [draft.id for draft in drafts])
-    except StorageUnavailableError:
-        _log.warning("accepted drafts could not be read", exc_info=True)
+    except StorageUnavailableError as error:
+        failure_log.tell(error, during="wait")
         return list(drafts)
     return [found.get(draft.id, draft) for draft in drafts]
 

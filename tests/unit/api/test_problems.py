@@ -51,21 +51,42 @@ def test_problem_of_a_request_carries_its_own_words():
 
 
 @pytest.mark.parametrize(
-    ("error", "status", "code"),
+    ("error", "status", "code", "detail"),
     [
-        (KeyError("/secret/path"), 500, "INTERNAL"),
-        (IllegalTransitionError("Ready cannot become Failed at /secret/path"), 500, "INTERNAL"),
-        (SettingsError(["PROCESSOR_KEY: /secret/path"]), 503, "SETTINGS_INVALID"),
+        (KeyError("secret"), 500, "INTERNAL", None),
+        (IllegalTransitionError("no secret way"), 500, "INTERNAL", "no secret way"),
+        (SettingsError(["SECRET: secret"]), 503, "SETTINGS_INVALID",
+         "Invalid settings: SECRET: secret"),
     ],
-)
-def test_problem_of_ours_tells_the_log_alone(error, status, code, caplog):
-    """No trace, path or setting leaves the house; the log has it all."""
+)  # fmt: skip
+def test_problem_of_ours_tells_the_log_alone(error, status, code, detail, caplog):
+    """No trace, path or setting leaves the house; the log says what and where, in one line."""
     answer = raised(error)
     body = json.loads(answer.get_body())
     assert (answer.status_code, body["code"]) == (status, code)
     assert "secret" not in answer.get_body().decode()
     assert "Traceback" not in answer.get_body().decode()
-    assert "secret" in caplog.text
+    [line] = [json.loads(record.getMessage()) for record in caplog.records]
+    assert (line["event"], line["code"], line["detail"]) == ("request_failed", code, detail)
+    assert line["error"] == type(error).__name__
+    assert line["where"].rpartition(" > ")[2].startswith("test_problems.py:")
+
+
+def test_line_of_a_failure_quotes_nobody(caplog):
+    """A damaged row quotes a file name, the storage client an address: kinds and places remain."""
+
+    def serve():
+        try:
+            raise ValueError("input_value='my holiday.jpg' at https://x?sig=1")
+        except ValueError as error:
+            raise StorageUnavailableError from error
+
+    respond(serve)
+    assert "holiday" not in caplog.text
+    assert "sig" not in caplog.text
+    [line] = [json.loads(record.getMessage()) for record in caplog.records]
+    assert line["error"] == "StorageUnavailableError from ValueError"
+    assert line["where"].count("test_problems.py:") == 2
 
 
 def test_problem_of_storage_asks_to_try_again():
