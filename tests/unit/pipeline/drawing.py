@@ -7,6 +7,7 @@ from typing import Any
 
 import cv2
 import numpy as np
+import pillow_heif
 from PIL import Image
 
 BLUE, RED, WHITE, BLACK, GREY = (
@@ -97,6 +98,31 @@ def png_header(width: int, height: int) -> bytes:
     """The head of a PNG that claims a size, with hardly any pixels behind it."""
     head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(b"\0" * 64))
+
+
+def cmyk_profile(magenta_is: tuple[int, int, int]) -> bytes:
+    """An ICC profile of a printer whose magenta ink gives that Lab colour (8-bit, as ICC has it).
+
+    White is white and black is black. One table of two steps an ink (`mft1`, ICC.1 10.8).
+    """
+    inks = np.indices((2, 2, 2, 2)).reshape(4, 16).T
+    table = [(0, 128, 128) if k else magenta_is if m else (255, 128, 128) for _, m, _, k in inks]
+    straight = bytes(range(256))
+    lut = struct.pack(">4sIBBBB", b"mft1", 0, 4, 3, 2, 0)
+    lut += struct.pack(">9i", *(np.eye(3, dtype=int) * 65_536).ravel())
+    lut += straight * 4 + np.array(table, np.uint8).tobytes() + straight * 3
+    head = struct.pack(
+        ">I4xI4s4s4s12x4s28x3i48x", 144 + len(lut), 0x02400000, b"prtr", b"CMYK", b"Lab ", b"acsp",
+        63_190, 65_536, 54_061,
+    )  # fmt: skip
+    return head + struct.pack(">I4sII", 1, b"A2B0", 144, len(lut)) + lut
+
+
+def heic(picture: np.ndarray, **options: Any) -> bytes:
+    """The bytes of the picture as a HEIC."""
+    buffer = io.BytesIO()
+    pillow_heif.from_pillow(Image.fromarray(picture)).save(buffer, quality=95, **options)
+    return buffer.getvalue()
 
 
 def frames(count: int, side: int = 64) -> list[Image.Image]:

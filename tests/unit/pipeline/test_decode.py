@@ -30,7 +30,7 @@ def lying(orientation: int) -> np.ndarray:
     return np.asarray(image if orientation == 1 else image.transpose(undo[orientation]))
 
 
-@pytest.mark.parametrize("form", ["JPEG", "PNG", "WEBP"])
+@pytest.mark.parametrize("form", ["JPEG", "PNG", "WEBP", "AVIF"])
 @pytest.mark.parametrize("orientation", range(1, 9))
 def test_decode_of_each_orientation(orientation: int, form: str) -> None:
     """All eight orientations give the same upright picture."""
@@ -109,7 +109,9 @@ def test_decode_of_gif_with_huge_second_frame() -> None:
     assert Caution.ANIMATION_DROPPED in photo.cautions
 
 
-@pytest.mark.parametrize(("form", "count"), [("GIF", 3), ("GIF", 300), ("WEBP", 3), ("PNG", 3)])
+@pytest.mark.parametrize(
+    ("form", "count"), [("GIF", 3), ("GIF", 300), ("WEBP", 3), ("PNG", 3), ("AVIF", 3)]
+)
 def test_decode_of_animation(form: str, count: int) -> None:
     """The first frame is the photo; the warning says that the rest was dropped."""
     first, *rest = drawing.frames(count)
@@ -128,6 +130,16 @@ def test_decode_of_cmyk(profiled: bool) -> None:
     assert photo.rgb[32, 50].min() >= 250
     assert photo.rgb[32, 10, 0] > 200
     assert photo.rgb[32, 10, 1:].max() < 60
+
+
+def test_decode_of_cmyk_by_its_profile() -> None:
+    """What an ink looks like is the profile's word; white stays white."""
+    cmyk = Image.new("CMYK", (64, 64), (0, 0, 0, 0))
+    cmyk.paste((0, 255, 0, 0), (0, 0, 32, 64))
+    green = drawing.cmyk_profile((130, 40, 200))
+    photo = decode(drawing.saved(cmyk, icc_profile=green))
+    assert photo.rgb[32, 50].min() >= 250
+    assert photo.rgb[32, 10, 1] > photo.rgb[32, 10, [0, 2]].max() + 100
 
 
 def test_decode_of_cmyk_with_orientation() -> None:
@@ -290,16 +302,13 @@ def outcome(data: bytes) -> str:
         return type(error).__name__
 
 
-def test_decode_of_heic() -> None:
-    """A HEIC is a photo like any other; the container's rotation is applied once."""
-    import pillow_heif
-
-    image = Image.fromarray(np.kron(UPRIGHT, np.ones((2, 2, 1), np.uint8)))
-    buffer = io.BytesIO()
-    pillow_heif.from_pillow(image).save(buffer, quality=90, exif=drawing.exif(6))
-    photo = decode(buffer.getvalue())
-    assert (photo.full_width, photo.full_height) in {(192, 128), (128, 192)}
-    assert photo.rgb.shape[:2] == (photo.full_height, photo.full_width)
+@pytest.mark.parametrize("orientation", range(1, 9))
+def test_decode_of_heic(orientation: int) -> None:
+    """A HEIC is a photo like any other; what its container turns is not turned again by EXIF."""
+    stored = np.kron(lying(orientation), np.ones((2, 2, 1), np.uint8))
+    photo = decode(drawing.heic(stored, exif=drawing.exif(orientation)))
+    assert (photo.full_width, photo.full_height) == (192, 128)
+    assert np.abs(photo.rgb[::2, ::2].astype(int) - UPRIGHT).mean() < 3
 
 
 @pytest.mark.parametrize("scale", [1, 2, 4])
