@@ -33,6 +33,10 @@ TRANSITIONS: dict[DraftStatus, frozenset[DraftStatus]] = {
 }
 
 _STATUS_WORK = frozenset({WorkReason.INITIAL, WorkReason.RETRY})
+# What another analysis says anew, or has mended; the rest is about the picture, which stays.
+_OF_THE_ANALYSIS = frozenset(
+    {Caution.CATEGORY_NOT_ALLOWED, Caution.METADATA_UNAVAILABLE, Caution.REPROCESS_FAILED}
+)
 
 
 def advance(draft: Draft, to: DraftStatus, now: datetime) -> Draft:
@@ -176,7 +180,7 @@ def reprocess(
         generation=draft.generation + 1,
         stage=Stage.RENDERED if keep else Stage.UPLOADED,
         checkpoint=draft.pictures if keep else None,
-        cautions=draft.warnings if keep else (),
+        cautions=_without(draft.warnings, _OF_THE_ANALYSIS) if keep else (),
         analysis=None,
         last_chance=False,
     )
@@ -219,6 +223,10 @@ def bury(draft: Draft, now: datetime) -> Draft:
 
 def _merged(cautions: Iterable[Caution]) -> tuple[Caution, ...]:
     return tuple(dict.fromkeys(cautions))
+
+
+def _without(cautions: Iterable[Caution], mended: frozenset[Caution]) -> tuple[Caution, ...]:
+    return tuple(caution for caution in cautions if caution not in mended)
 
 
 def _merge_metadata(old: Metadata | None, new: Metadata | None) -> Metadata | None:

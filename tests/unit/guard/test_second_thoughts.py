@@ -6,10 +6,12 @@ from datetime import timedelta
 import pytest
 
 from process_image_job.handler import process_image_job
-from shared.domain.draft import DraftStatus, Stage
+from process_image_job.namers.port import unnamed
+from shared.domain.draft import DraftStatus, Stage, WorkReason
 from shared.domain.edits import ask_acceptance
 from shared.domain.errors import JobTimeLimitError, ProcessorUnavailableError
 from shared.domain.events import EventType
+from shared.domain.lifecycle import reprocess
 from shared.domain.pictures import Caution, Segmentation
 from shared.failing import exhausted_error
 from shared.sending import message_for
@@ -119,6 +121,24 @@ def test_run_past_its_time_limit_gives_the_lease_back(world):
     row = world.row(draft)
     assert (row.stage, row.attempts, row.lease_id) == (Stage.UPLOADED, 1, None)
     assert row.lease_expires_at == world.clock()
+
+
+def test_reprocess_of_the_analysis_takes_back_what_it_has_mended(world):
+    """The provider is back: its warning goes, and so does that of a reprocess that failed."""
+
+    def unreachable(photo, cut_out, colors, *, last):
+        return unnamed(colors, Caution.METADATA_UNAVAILABLE)
+
+    draft = world.add_photo(tiny_photo())
+    deliver(world, draft, tools=lambda: replace(TINY_TOOLS, name=unreachable))
+    row = world.row(draft)
+    assert Caution.METADATA_UNAVAILABLE in row.warnings
+    warned = replace(row, warnings=(*row.warnings, Caution.REPROCESS_FAILED))
+    again = reprocess(warned, Stage.ANALYZED, WorkReason.REPROCESS, NOW)
+    deliver(world, world.deps.store.save(row, again, now=NOW))
+    row = world.row(draft)
+    assert row.metadata.category == "Shirt"
+    assert row.warnings == (Caution.SMALL_SOURCE,)
 
 
 def test_message_that_asks_for_no_cut_out_gets_none(world):
