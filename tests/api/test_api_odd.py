@@ -1,11 +1,14 @@
 """Odd requests and odd photos on the real host, and the operators' routes."""
 
 import hashlib
+import json
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 
 import httpx
 import pytest
 
+from shared.domain.draft import DraftStatus, Stage, Work, WorkReason
 from tests.api.service import PHOTOS
 
 UNKNOWN = "2026-08~0000~nope"
@@ -83,6 +86,24 @@ def test_retry_five_times_at_once_is_one_run(service, owner, api):
         statuses = list(pool.map(post, range(5)))
     assert sorted(statuses) == [202, 409, 409, 409, 409]
     assert service.wait(api, draft_id, "Ready")["generation"] == 2
+
+
+def test_job_sent_by_hand_is_understood(service, owner, api):
+    """Plain JSON in the queue, as any tool writes it, is a job like those that we encode."""
+    draft_id, now = service.ready(api)["id"], datetime.now(UTC)
+    work = Work(reason=WorkReason.RETRY, started_at=now, queued_at=now)
+    again = {"generation": 2, "stage": Stage.UPLOADED, "work": work, "attempts": 0}
+    service.change(owner, draft_id, status=DraftStatus.PROCESSING, **again)
+    service.deps.jobs.send(json.dumps({"ownerId": owner, "draftId": draft_id, "generation": 2}))
+    assert service.wait(api, draft_id, "Ready")["generation"] == 2
+
+
+def test_same_photo_twice_is_two_drafts(api):
+    """Without a key nobody guesses that a second upload was not meant."""
+    photo = PHOTOS[0].read_bytes()
+    first, second = (sent_as(api, name, photo, "image/jpeg") for name in ("a.jpg", "b.jpg"))
+    assert first["id"] != second["id"]
+    assert len(api.get("/wardrobe/drafts").json()["drafts"]) == 2
 
 
 def test_operators_see_how_things_stand(api):
