@@ -7,6 +7,7 @@ layer that tries again. What is not finished here is watched until another run h
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -45,7 +46,7 @@ def accept_and_wait(
         wished = replace(wish, delay=NET if free else NO_DELAY)
         drafts = accept(photos, wished, deps, beside=beside)
         if free:
-            _run_all(drafts, deps, run)
+            _run_all(drafts, deps, run, until=start + PATIENCE)
             drafts = _states(drafts, deps)
     finally:
         if free:
@@ -64,17 +65,23 @@ def watch(
     return seen
 
 
-def _run_all(drafts: Sequence[Draft], deps: Dependencies, run: RunHere) -> None:
+def _run_all(drafts: Sequence[Draft], deps: Dependencies, run: RunHere, *, until: datetime) -> None:
     """What finds no time here is left to its message, what fails here gets one without delay."""
-    start = deps.clock()
     for draft in drafts:
-        if deps.clock() - start >= PATIENCE:
+        left = math.ceil((until - deps.clock()).total_seconds())
+        if left <= 0:
             return
         try:
-            run(draft, deps)
+            run(draft, _within(left, deps))
         except Exception as error:  # noqa: BLE001  # it is accepted: a message brings the next run
             failure_log.tell(error, during="run")
             send_first(draft, deps)
+
+
+def _within(seconds: int, deps: Dependencies) -> Dependencies:
+    """A run here takes no longer than its caller waits; another goes on from its checkpoint."""
+    limit = min(seconds, deps.settings.job_time_limit_seconds)
+    return replace(deps, settings=replace(deps.settings, job_time_limit_seconds=limit))
 
 
 def _states(drafts: Sequence[Draft], deps: Dependencies) -> list[Draft]:

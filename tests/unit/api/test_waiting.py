@@ -7,7 +7,7 @@ import pytest
 
 from shared.api import waiting
 from shared.domain.draft import DraftError, DraftStatus, Metadata, Stage
-from shared.domain.errors import StorageUnavailableError
+from shared.domain.errors import JobTimeLimitError, StorageUnavailableError
 from shared.domain.lifecycle import fail, finish
 from shared.settings import Settings
 from tests.factories import make_world
@@ -246,6 +246,21 @@ def test_inline_mode_leaves_what_takes_too_long_to_the_queue(inline):
 
     reply = inline.upload(*[("a.jpg", JPEG)] * 3, run=slow)
     assert [item["status"] for item in reply.json["drafts"]] == ["Ready", "Ready", "Processing"]
+
+
+def test_inline_mode_gives_a_run_no_more_time_than_its_caller_has(inline):
+    """The job's own limit is twice as long; what is left undone is the queue's."""
+    limits = []
+
+    def slow(draft, deps):
+        limits.append(deps.settings.job_time_limit_seconds)
+        inline.world.clock.pass_(seconds=45.5)
+        raise JobTimeLimitError
+
+    reply = inline.upload(*[("a.jpg", JPEG)] * 3, run=slow, pause=Patience(inline.world))
+    assert limits == [60, 15]
+    assert [item["status"] for item in reply.json["drafts"]] == ["Processing"] * 3
+    assert [delay.seconds for _, delay in inline.world.jobs.sent] == [120, 120, 120, 0, 0]
 
 
 @pytest.mark.usefixtures("taken")
