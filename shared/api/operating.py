@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import asdict
 from urllib.parse import unquote
@@ -76,7 +77,7 @@ def ops_replay_dead_letter(request: Request, deps: Dependencies) -> Answer:
 def _most(text: str) -> int:
     if not text:
         return 100
-    if not text.isascii() or not text.isdigit() or not 1 <= int(text[:5]) <= MOST_LETTERS:
+    if not re.fullmatch("[0-9]{1,4}", text) or not 1 <= int(text) <= MOST_LETTERS:
         raise invalid("max", f"must be a whole number from 1 to {MOST_LETTERS}")
     return int(text)
 

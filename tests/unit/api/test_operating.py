@@ -108,7 +108,7 @@ def test_dead_letters_are_shown_newest_first(caller, world):
     assert (shown["code"], shown["state"], shown["body"]) == ("WORKER_LOST", "new", "\ufffd{}")
 
 
-@pytest.mark.parametrize("most", ["0", "1001", "x", "99999999"])
+@pytest.mark.parametrize("most", ["0", "1001", "x", "99999999", "0001099999"])
 def test_dead_letters_with_a_wrong_number(caller, most):
     """400 naming the parameter."""
     reply = caller.ask("ops_dead_letters", query={"max": most})
