@@ -69,7 +69,7 @@ def _read_object(body: bytes) -> dict[str, Any]:
 
 def _unwrap_base64(body: bytes) -> bytes | None:
     try:
-        return base64.b64decode(body.strip(), validate=True)
+        return base64.b64decode(b"".join(body.split()), validate=True)  # some producers wrap lines
     except (binascii.Error, ValueError):
         return None
 

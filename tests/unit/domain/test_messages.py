@@ -28,7 +28,11 @@ def test_message_of_any_owner_survives_the_queue_and_stays_small(owner, generati
     assert JobMessage.parse(text.encode()) == message
 
 
-@pytest.mark.parametrize("wrap", [lambda b: b, base64.b64encode], ids=["plain", "base64"])
+@pytest.mark.parametrize(
+    "wrap",
+    [lambda body: body, base64.b64encode, base64.encodebytes],
+    ids=["plain", "base64", "base64_in_lines"],
+)
 @pytest.mark.parametrize("name", ["skipSegmentation", "skip_segmentation", "SkipSegmentation"])
 def test_message_of_another_producer_is_understood(wrap, name):
     """JSON or base64 of JSON, in any casing of the names."""
