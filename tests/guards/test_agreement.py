@@ -64,6 +64,13 @@ def test_host_settings_are_those_of_the_design():
     }
 
 
+def test_no_line_of_ours_is_sampled_away():
+    """The alarms count lines, and a failed draft has to be found: the host keeps them all."""
+    sampling = HOST["logging"]["applicationInsights"]["samplingSettings"]
+    kept = set(sampling["excludedTypes"].split(";"))
+    assert not sampling["isEnabled"] or kept >= {"Trace", "Exception", "Request"}
+
+
 def test_sample_settings_hold_every_setting_and_no_other():
     """A setting that the sample does not show cannot be found by anyone."""
     sample = json.loads((ROOT / "local.settings.sample.json").read_text())

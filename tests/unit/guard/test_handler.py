@@ -6,8 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+from process_image_job.delivery import Delivery
 from process_image_job.handler import process_image_job
-from shared.claims import LeaseLostError
+from process_image_job.stages import Job, _store
+from process_image_job.values import EncodedPicture
+from shared.claims import LeaseLostError, claim
 from shared.deleting import delete_draft
 from shared.domain.draft import DraftStatus, Stage
 from shared.domain.edits import accept
@@ -214,6 +217,22 @@ def test_photo_that_is_damaged_fails_at_once(world):
     assert (row.status, row.attempts) == (DraftStatus.FAILED, 1)
     assert (row.error.code, row.error.retryable) == ("CORRUPT_IMAGE", False)
     assert letters(world) == []
+
+
+def test_rendition_without_bytes_is_no_rendition(world):
+    """An empty file is never stored: the run has failed, and the next one writes it anew."""
+    draft = world.add_photo(tiny_photo())
+    message = message_for(draft)
+    deps = world.deps
+    job = Job(
+        run=claim(message, store=deps.store, settings=deps.settings, clock=deps.clock),
+        delivery=Delivery(message=message, body=b"", dequeue_count=1, queue="jobs"),
+        deps=deps,
+        tools=tiny_tools,
+    )
+    with pytest.raises(StorageUnavailableError, match="thumb came out empty"):
+        _store(job, EncodedPicture(name="thumb", data=b"", width=1, height=1))
+    assert world.images.stored == {}
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """The poison handler: the last word on a message, and never a wrong one."""
 
+import json
 from datetime import timedelta
 
 import pytest
@@ -94,6 +95,17 @@ def test_poison_with_nothing_left_ends_the_draft(world, changes):
     assert letters(world) == ["ATTEMPTS_EXHAUSTED"]
     assert world.jobs.sent == []
     check_settled(world)
+
+
+def test_poison_that_ends_a_draft_is_told_as_an_error(world, caplog):
+    """Whoever is on call finds the draft by its id."""
+    draft = world.add(make_draft(raw=None, attempts=5, lease_expires_at=NOW))
+    poison(world, draft)
+    lines = [json.loads(record.message) for record in caplog.records if record.levelname == "ERROR"]
+    assert {line["event"]: line["draftId"] for line in lines} == {
+        "dead_lettered": draft.id,
+        "draft_failed": draft.id,
+    }
 
 
 def test_poison_counts_the_run_that_was_lost_last(world):

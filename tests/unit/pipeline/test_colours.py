@@ -58,6 +58,16 @@ def test_colours_of_stripes() -> None:
     assert {color.name for color in found} == {"Red", "White"}
 
 
+def test_colours_of_a_worn_garment() -> None:
+    """Arms that the mask has kept are no larger than the cloth: it comes first."""
+    mask = drawing.tee_mask()
+    picture = drawing.on_wall(mask, drawing.BLUE)
+    skin = np.zeros(mask.shape, bool)
+    skin[:, :140], skin[:, -140:] = True, True
+    picture[skin & (mask > 127)] = (224, 172, 140)
+    assert colours_of(picture, mask)[0].name == "Blue"
+
+
 def test_colours_of_a_single_colour() -> None:
     """A garment of one colour has one, with the whole share."""
     mask = drawing.tee_mask()
