@@ -95,13 +95,21 @@ def _keep(
 
 
 def _post(url: str, body: bytes, headers: Mapping[str, str]) -> int:
-    """The status of the answer; redirects are not followed. Raises WebhookError."""
+    """The status of the answer; redirects are not followed. Raises WebhookError.
+
+    Its body is nothing to us and not waited for: it may have no end.
+    """
     import requests
 
     try:
-        answer = requests.post(
-            url, data=body, headers=dict(headers), timeout=_TIMEOUTS, allow_redirects=False
-        )
+        with requests.post(
+            url,
+            data=body,
+            headers=dict(headers),
+            timeout=_TIMEOUTS,
+            stream=True,
+            allow_redirects=False,
+        ) as answer:
+            return answer.status_code
     except requests.RequestException as error:
         raise WebhookError(f"The subscriber cannot be reached: {type(error).__name__}") from error
-    return answer.status_code

@@ -25,6 +25,7 @@ from process_image_job.namers.port import (
     suggested_title,
     unnamed,
 )
+from process_image_job.slow_answers import body_within
 from process_image_job.values import CutOut, Photo
 from shared import telemetry
 from shared.domain.draft import Metadata
@@ -33,7 +34,8 @@ from shared.domain.pictures import Caution, Color
 
 _LONGEST_SIDE = 512  # pixels: enough to tell garments apart, a fraction of the price
 _JPEG_QUALITY = 80
-_TIMEOUTS = (5, 30)  # seconds to connect, to wait for an answer
+_TIMEOUTS = (5, 30)  # seconds to connect, to wait for each piece of the answer
+_TOTAL_SECONDS = 45.0  # an answer that drips in is no answer
 _TRANSIENT = frozenset({408, 409, 425, 429})
 _NEEDS_REVIEW_BELOW = 0.6
 _MOST_BYTES = 1_000_000
@@ -63,11 +65,13 @@ class VisionEndpointNamer:
         model: str,
         bearer: Callable[[], str],
         categories: tuple[str, ...],
+        total_seconds: float = _TOTAL_SECONDS,
     ) -> None:
         self._address = endpoint.rstrip("/") + "/chat/completions"
         self._model = model
         self._bearer = bearer
         self._categories = categories
+        self._total_seconds = total_seconds
 
     def __call__(
         self, photo: Photo, cut_out: CutOut | None, colors: tuple[Color, ...], *, last: bool
@@ -107,24 +111,31 @@ class VisionEndpointNamer:
         """The endpoint's answer; None for one that no repetition would mend."""
         start = time.monotonic()
         try:
-            response = requests.post(
-                self._address,
-                json=self._request(photo),
-                headers={"Authorization": f"Bearer {self._bearer()}"},
-                timeout=_TIMEOUTS,
-                allow_redirects=False,
-            )
+            response, content = self._post(photo)
         except requests.RequestException as error:
             self._tell("unreachable", start, {})
             raise ProviderUnavailableError from error
         if response.status_code in _TRANSIENT or response.status_code >= 500:
             self._tell(str(response.status_code), start, {})
             raise ProviderUnavailableError(f"the endpoint answered {response.status_code}")
-        body = _body(response)
+        body = _body(content)
         answer = _answer(body) if response.ok else None
         outcome = str(response.status_code) if answer or not response.ok else "malformed"
         self._tell(outcome, start, body.get("usage") or {})
         return answer
+
+    def _post(self, photo: Photo) -> tuple[requests.Response, bytes]:
+        """The response and its body. Raises requests.RequestException."""
+        with requests.post(
+            self._address,
+            json=self._request(photo),
+            headers={"Authorization": f"Bearer {self._bearer()}"},
+            timeout=_TIMEOUTS,
+            stream=True,
+            allow_redirects=False,
+        ) as response:
+            seconds = self._total_seconds
+            return response, body_within(response, most_bytes=_MOST_BYTES, seconds=seconds)
 
     def _tell(self, outcome: str, start: float, usage: Any) -> None:
         counts = usage if isinstance(usage, dict) else {}
@@ -181,12 +192,12 @@ def _small_jpeg(photo: Photo) -> bytes:
     return cast(bytes, encoded.tobytes())
 
 
-def _body(response: requests.Response) -> dict[str, Any]:
-    if len(response.content) > _MOST_BYTES:
+def _body(content: bytes) -> dict[str, Any]:
+    if len(content) > _MOST_BYTES:
         return {}
     try:
-        body = response.json()
-    except ValueError:
+        body = json.loads(content)
+    except (ValueError, RecursionError):
         return {}
     return body if isinstance(body, dict) else {}
 
@@ -195,7 +206,7 @@ def _answer(body: dict[str, Any]) -> _Answer | None:
     try:
         text = body["choices"][0]["message"]["content"]
         return _Answer.model_validate(json.loads(text))
-    except (LookupError, TypeError, ValueError, ValidationError):
+    except (LookupError, TypeError, ValueError, RecursionError, ValidationError):
         return None
 
 

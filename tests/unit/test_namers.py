@@ -49,6 +49,20 @@ class Endpoint:
     address: str = ""
 
 
+class QuietServer(ThreadingHTTPServer):
+    def handle_error(self, request, client_address):
+        """A client that hangs up is part of the tests."""
+
+
+def dripping(ended, most_seconds):
+    """A blank every now and then, until the client has had enough or `ended` is set."""
+    patience = threading.Event()
+    for _ in range(most_seconds * 50):
+        yield b" "
+        patience.wait(0.02)
+    ended.set()
+
+
 @contextmanager
 def serving(reply):
     endpoint = Endpoint(reply)
@@ -59,14 +73,17 @@ def serving(reply):
             endpoint.headers.append(dict(self.headers) | {"path": self.path})
             status, body = endpoint.reply
             self.send_response(status)
-            self.send_header("Content-Length", str(len(body)))
+            if isinstance(body, bytes):
+                self.send_header("Content-Length", str(len(body)))
+                body = [body]
             self.end_headers()
-            self.wfile.write(body)
+            for piece in body:
+                self.wfile.write(piece)
 
         def log_message(self, *args):
             """Nothing on the console."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = QuietServer(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
     endpoint.address = f"http://127.0.0.1:{server.server_port}/v1"
@@ -78,9 +95,13 @@ def serving(reply):
         server.server_close()
 
 
-def namer_at(address):
+def namer_at(address, **options):
     return VisionEndpointNamer(
-        endpoint=address, model="tiny-vision", bearer=lambda: "secret", categories=ALLOWED
+        endpoint=address,
+        model="tiny-vision",
+        bearer=lambda: "secret",
+        categories=ALLOWED,
+        **options,
     )
 
 
@@ -122,6 +143,15 @@ def test_vision_endpoint_that_is_away_in_the_last_run_leaves_it_to_the_person():
     assert named.cautions == (Caution.METADATA_UNAVAILABLE,)
 
 
+def test_vision_endpoint_that_drips_is_given_up():
+    """However slowly an answer comes in, a run does not outlive its time for it."""
+    ended = threading.Event()
+    with serving((200, dripping(ended, most_seconds=5))) as endpoint:
+        with pytest.raises(ProviderUnavailableError):
+            namer_at(endpoint.address, total_seconds=0.2)(PHOTO, None, NAVY, last=False)
+        assert not ended.is_set()
+
+
 def test_vision_endpoint_that_does_not_listen_is_unavailable():
     """A refused connection is transient."""
     with serving(answer()) as endpoint:
@@ -144,6 +174,7 @@ def test_vision_endpoint_that_does_not_listen_is_unavailable():
         completion('{"category": "Shirt", "confidence": 7}'),
         completion(None),
         (200, b" " * 1_100_000),
+        (200, b"[" * 100_000),
     ],
 )
 def test_vision_endpoint_answer_that_no_repetition_mends_is_not_asked_again(reply):

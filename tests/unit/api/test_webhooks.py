@@ -38,13 +38,18 @@ def subscribed(url):
     )
 
 
+class QuietServer(ThreadingHTTPServer):
+    def handle_error(self, request, client_address):
+        """A client that hangs up is part of the tests."""
+
+
 @pytest.fixture
 def serve():
     """Starts a handler on a free port and gives its address."""
     servers = []
 
     def start(handler):
-        server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        server = QuietServer(("127.0.0.1", 0), handler)
         thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
         thread.start()
         servers.append((server, thread))
@@ -142,6 +147,24 @@ def test_event_that_is_not_taken_comes_back(serve, status):
     world = subscribed(serve(answering(status)))
     with pytest.raises(WebhookError, match=str(status)):
         deliver(EVENT, dequeue_count=1, deps=world.deps)
+
+
+def test_event_whose_receiver_never_stops_talking_is_done(serve):
+    """Only the status counts: the answer's body is not waited for."""
+    patience, talked_out = threading.Event(), threading.Event()
+
+    class Talking(Answering):
+        def do_POST(self):
+            self.status = 200
+            super().do_POST()
+            for _ in range(400):
+                self.wfile.write(b"and ")
+                patience.wait(0.02)
+            talked_out.set()
+
+    world = subscribed(serve(Talking))
+    deliver(EVENT, dequeue_count=1, deps=world.deps)
+    assert not talked_out.is_set()
 
 
 def test_event_that_meets_no_server_comes_back():
