@@ -3,20 +3,25 @@
 import json
 import threading
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
 import pytest
 
-from process_image_job.garment_model import GarmentModel
+from process_image_job.garment_model import (
+    MODELS,
+    GarmentModel,
+    GarmentPrediction,
+    ModelDescription,
+)
 from process_image_job.namers.own_model import OwnModelNamer
 from process_image_job.namers.port import allowed_category, suggested_title
 from process_image_job.namers.vision_endpoint import VisionEndpointNamer
 from process_image_job.tools import tools_for
-from process_image_job.values import Photo
+from process_image_job.values import CutOut, Photo
 from shared.domain.errors import ProviderUnavailableError
-from shared.domain.pictures import Caution, Color
+from shared.domain.pictures import Box, Caution, Color, Segmentation
 from shared.settings import CATEGORIES, Settings
 
 ALLOWED = tuple(CATEGORIES.split(","))
@@ -220,6 +225,59 @@ def test_title_is_colour_and_category():
     assert suggested_title("T-shirt", NAVY) == "Navy T-shirt"
     assert suggested_title("Uncategorised", NAVY) is None
     assert suggested_title("Dress", ()) is None
+
+
+@dataclass(frozen=True)
+class Seeing:
+    """A model that sees the same in every photo."""
+
+    category: str = "t-shirt"
+    confidence: float = 0.9
+
+    @property
+    def description(self):
+        return replace(ModelDescription.read(MODELS), uncategorised_below=0.5)
+
+    def predict(self, rgb):
+        mask = np.ones((2, 2), np.float32)
+        return GarmentPrediction(
+            mask=mask, category=self.category, confidence=self.confidence, probabilities=()
+        )
+
+
+def seen_by(model, segmentation=Segmentation.APPLIED, allowed=ALLOWED):
+    box = Box(left=0, top=0, width=1, height=1)
+    cut_out = CutOut(mask_png=b"", box=box, confidence=0.9, segmentation=segmentation)
+    return OwnModelNamer(model, allowed)(PHOTO, cut_out, NAVY, last=False)
+
+
+def test_own_model_that_is_sure_needs_no_review():
+    """The category in the list's words, with how sure the model is."""
+    metadata = seen_by(Seeing()).metadata
+    assert (metadata.category, metadata.category_confidence) == ("T-shirt", 0.9)
+    assert (metadata.title, metadata.needs_review) == ("Navy T-shirt", False)
+
+
+@pytest.mark.parametrize(
+    ("model", "segmentation"),
+    [
+        (Seeing(confidence=0.49), Segmentation.APPLIED),
+        (Seeing(), Segmentation.LOW_CONFIDENCE),
+    ],
+    ids=["unsure", "no-garment"],
+)
+def test_own_model_sells_no_guess_as_a_fact(model, segmentation):
+    """Below its threshold, or where no garment was found, the person has to say."""
+    metadata = seen_by(model, segmentation).metadata
+    assert (metadata.category, metadata.title) == ("Uncategorised", None)
+    assert metadata.needs_review
+
+
+def test_own_model_category_outside_the_list_is_not_stored():
+    """A deployment that sells no hats gets none."""
+    named = seen_by(Seeing(category="hat"), allowed=("Dress",))
+    assert named.metadata.category == "Uncategorised"
+    assert named.cautions == (Caution.CATEGORY_NOT_ALLOWED,)
 
 
 def test_own_model_that_is_missing_leaves_it_to_the_person(tmp_path):
