@@ -27,7 +27,6 @@ from bench.local_host import ROOT
 from shared.domain.errors import IngestError
 
 OUT = ROOT / "bench" / "out"
-_A_REQUEST = 10
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,12 +34,13 @@ class Plan:
     """What happens, and when."""
 
     photos: int = 200
+    a_request: int = 10  # photos that are sent together
     seed: int = 1
     fault_rate: float = 0.05
     kill_every: float = 20  # seconds between deaths of a worker
     host_kills: int = 2
     storage_restarts: int = 2
-    upload_pause: float = 8  # seconds between requests of ten photos
+    upload_pause: float = 8  # seconds between requests
     patience: float = 3600  # seconds until every draft has to be final
 
 
@@ -71,23 +71,23 @@ def main(arguments: list[str]) -> int:
 def go_through(
     plan: Plan, ground: Rig, *, tell: Callable[[str], None] = lambda text: None
 ) -> tuple[Result, Load]:
-    """The whole run: load, deaths, waiting, counting."""
-    load, started = Load(), time.monotonic()
-    over = threading.Event()
-    troubles = [
-        threading.Thread(target=_kill_workers, args=(plan, ground, over)),
-        threading.Thread(target=_kill_the_rest, args=(plan, ground, load, over)),
-    ]
-    for trouble in troubles:
-        trouble.start()
-    try:
-        _send_all(plan, ground, load, tell)
-        tell(f"all {len(load.promised)} photos are accepted; waiting for them to be final")
-        _wait_until_final(plan, ground, load, tell)
-    finally:
-        over.set()
-        for trouble in troubles:
-            trouble.join()
+    """The whole run: load, deaths, waiting, counting. A death that fails ends it."""
+    load, started, over = Load(), time.monotonic(), threading.Event()
+    with ThreadPoolExecutor() as killers:
+        deaths = [
+            killers.submit(_kill_workers, plan, ground, over),
+            killers.submit(_kill_the_rest, plan, ground, load, over),
+        ]
+        for death in deaths:
+            death.add_done_callback(lambda ended: over.set() if ended.exception() else None)
+        try:
+            _send_all(plan, ground, load, over, tell)
+            tell(f"all {len(load.promised)} photos are accepted; waiting for them to be final")
+            _wait_until_final(plan, ground, over, tell)
+        finally:
+            over.set()
+            for death in deaths:
+                death.result()
     seconds = time.monotonic() - started
     ground.stop()
     return count(ground, load.promised, seconds), load
@@ -106,26 +106,34 @@ def draw_photo(number: int) -> bytes:
     return out.getvalue()
 
 
-def _send_all(plan: Plan, ground: Rig, load: Load, tell: Callable[[str], None]) -> None:
+def _send_all(
+    plan: Plan, ground: Rig, load: Load, over: threading.Event, tell: Callable[[str], None]
+) -> None:
     """One client after the other begins; one that has to wait holds up no other."""
-    firsts, pause = range(0, plan.photos, _A_REQUEST), threading.Event()
+    firsts = range(0, plan.photos, plan.a_request)
     with ThreadPoolExecutor(len(firsts)) as clients:
         sent = []
-        for first in firsts:
-            photos = range(first, min(first + _A_REQUEST, plan.photos))
-            sent.append(clients.submit(_send, photos, plan.seed, ground, load, tell))
-            pause.wait(plan.upload_pause)
-        for request in sent:
-            request.result()
+        try:
+            for first in firsts:
+                photos = range(first, min(first + plan.a_request, plan.photos))
+                sent.append(clients.submit(_send, photos, plan.seed, ground, load, over))
+                sent[-1].add_done_callback(
+                    lambda _: tell(f"{len(load.promised)} accepted, {ground.deaths}")
+                )
+                over.wait(plan.upload_pause)
+            for request in sent:
+                request.result()
+        except BaseException:
+            over.set()  # the other clients stop too
+            raise
 
 
-def _send(numbers: range, seed: int, ground: Rig, load: Load, tell: Callable[[str], None]) -> None:
+def _send(numbers: range, seed: int, ground: Rig, load: Load, over: threading.Event) -> None:
     """As a client should: the same request with the same key until it is answered."""
     owner, key = f"owner-{numbers[0]}", f"request-{numbers[0]}"
     photos = [draw_photo(seed * 10_000 + number) for number in numbers]
     headers = {"X-Owner-Id": owner, "Idempotency-Key": key}
     files = [("files", (f"{n}.jpg", photo, "image/jpeg")) for n, photo in enumerate(photos)]
-    pause = threading.Event()
     for _ in range(600):
         ground.watch_host()
         wait = 1.0
@@ -139,10 +147,10 @@ def _send(numbers: range, seed: int, ground: Rig, load: Load, tell: Callable[[st
             load.count(str(answer.status_code))
             if answer.status_code == 202:
                 load.promised.update({item["id"]: owner for item in answer.json()["drafts"]})
-                tell(f"{len(load.promised)} accepted, {ground.deaths}")
                 return
             wait = float(answer.headers.get("Retry-After", 1))
-        pause.wait(wait)
+        if over.wait(wait):
+            break
     raise TimeoutError(f"{key} was never accepted")
 
 
@@ -170,10 +178,11 @@ def _kill_the_rest(plan: Plan, ground: Rig, load: Load, over: threading.Event) -
         act()
 
 
-def _wait_until_final(plan: Plan, ground: Rig, load: Load, tell: Callable[[str], None]) -> None:
-    pause, give_up = threading.Event(), time.monotonic() + plan.patience
-    while time.monotonic() < give_up:
-        pause.wait(2)
+def _wait_until_final(
+    plan: Plan, ground: Rig, over: threading.Event, tell: Callable[[str], None]
+) -> None:
+    give_up = time.monotonic() + plan.patience
+    while time.monotonic() < give_up and not over.wait(2):
         ground.watch_host()
         try:
             waiting = [draft for draft in drafts_of(ground) if draft.work]

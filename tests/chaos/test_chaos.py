@@ -2,11 +2,14 @@
 
 from pathlib import Path
 
+import pytest
+
 from bench.chaos import Plan, go_through
 from bench.chaos_rig import rig
 
 PLAN = Plan(
     photos=12,
+    a_request=3,
     seed=4,
     fault_rate=0.05,
     kill_every=15,
@@ -17,6 +20,8 @@ PLAN = Plan(
 )
 
 
+# A worker that dies over an upload keeps its Idempotency-Key for two minutes, each time.
+@pytest.mark.timeout(1200)
 def test_photos_survive_kills_faults_and_a_restart_of_storage(tmp_path: Path) -> None:
     """Every accepted photo ends, nearly all as Ready; nothing is lost, doubled or left over."""
     settings = {"REPAIR_SCHEDULE": "*/15 * * * * *"}
