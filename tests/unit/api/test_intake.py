@@ -7,6 +7,7 @@ import pytest
 from shared.api.intake import Photo, Wish, accept
 from shared.domain.errors import StorageUnavailableError
 from shared.image_probe import Probe
+from shared.ports import Replace, Row
 from tests.factories import OWNER
 from tests.unit.api.failing import at
 
@@ -40,6 +41,15 @@ def test_accepting_that_fails_before_the_rows(world, call, skip):
     world.faults.before = at(call, skip=skip if call != "drafts.transact" else 0, unknown=False)
     with pytest.raises(StorageUnavailableError):
         accept(PHOTOS, WISH, world.deps)
+    assert (visible(world), world.uploads.stored, world.jobs.sent) == ([], {}, [])
+
+
+def test_accepting_whose_rows_are_refused_leaves_nothing(world):
+    """Another request has taken the key over: the transaction fails whole, the blobs go."""
+    lost = Replace(Row(OWNER, "k~key", {}, "an ETag of before"))
+    with pytest.raises(StorageUnavailableError) as caught:
+        accept(PHOTOS, WISH, world.deps, beside=lambda drafts: [lost])
+    assert caught.value.retryable
     assert (visible(world), world.uploads.stored, world.jobs.sent) == ([], {}, [])
 
 

@@ -129,6 +129,11 @@ def test_reprocess_at_the_wrong_time(caller, world, draft, code):
     assert world.jobs.sent == []
 
 
+def test_reprocess_of_an_unknown_draft_comes_before_everything_else(caller):
+    """404 tells nothing about what else is wrong."""
+    assert caller.ask("reprocess_draft", DRAFT_ID, json={"from": "?"}).code == "NOT_FOUND"
+
+
 @pytest.mark.parametrize("body", [{"from": "Rendered"}, {"first": "Segmented"}, {"from": None}])
 def test_reprocess_from_another_stage(caller, world, body):
     """422: two stages can be asked for."""

@@ -1,5 +1,6 @@
 """The worker where something is away, late, or decided meanwhile: what still becomes of a draft."""
 
+import json
 from dataclasses import replace
 from datetime import timedelta
 
@@ -15,6 +16,7 @@ from shared.domain.lifecycle import reprocess
 from shared.domain.pictures import Caution, Segmentation
 from shared.failing import exhausted_error
 from shared.sending import message_for
+from shared.settings import Settings
 from tests.factories import make_draft, make_work, make_world
 from tests.fakes import NOW
 from tests.invariants import check_settled
@@ -106,6 +108,29 @@ def test_acceptance_asked_for_while_the_run_works_ends_in_accepted(world):
     deliver(world, draft, tools=lambda: replace(TINY_TOOLS, segmenter=segmenter))
     assert world.row(draft).status is DraftStatus.ACCEPTED
     assert types(world, draft)[-2:] == [EventType.READY, EventType.ACCEPTED]
+
+
+def test_reprocess_that_is_done_leaves_no_blob_of_before(world):
+    """The writer of Ready deletes what the row no longer names."""
+    draft = world.add_photo(tiny_photo())
+    deliver(world, draft)
+    row = world.row(draft)
+    again = reprocess(row, Stage.SEGMENTED, WorkReason.REPROCESS, NOW)
+    deliver(world, world.deps.store.save(row, again, now=NOW))
+    assert world.images.stored.keys() == world.row(draft).named_blobs()
+    assert {name.split("/")[2] for name in world.images.stored} == {"2-1"}
+
+
+@pytest.mark.parametrize(("photo", "told"), [(tiny_photo(), "ready"), (b"no photo", "failed")])
+def test_outcome_is_told_to_subscribers_at_once(photo, told):
+    """By the run itself, not only by the next repair."""
+    world = make_world(settings=Settings(auth_mode="local", events_queue_enabled=True))
+    draft = world.add_photo(photo)
+    deliver(world, draft)
+    assert [json.loads(text)["type"] for text, _ in world.deps.events.sent] == [
+        f"fitting-room.draft.{told}"
+    ]
+    assert world.row(draft).unsent_since is None
 
 
 def test_run_past_its_time_limit_gives_the_lease_back(world):
