@@ -35,12 +35,26 @@ def test_every_http_function_has_its_handler():
     assert set(HANDLERS) == set(HTTP)
 
 
-def test_access_of_each_function():
-    """In the local mode owners' routes are open to the handlers' own check."""
-    levels = {Access.OWNER: "ANONYMOUS", Access.ANYONE: "ANONYMOUS", Access.KEY: "FUNCTION",
+@pytest.mark.parametrize(
+    ("mode", "owner"),
+    [
+        ("", "ANONYMOUS"),
+        ("local", "ANONYMOUS"),
+        ("easyauth", "ANONYMOUS"),
+        ("key", "FUNCTION"),
+        (" key ", "FUNCTION"),
+    ],
+)
+def test_access_of_each_function(monkeypatch, mode, owner):
+    """Where the header of a back end is believed, the host asks for its key; else we ask."""
+    monkeypatch.setenv("AUTH_MODE", mode)
+    app = functions()
+    levels = {Access.OWNER: owner, Access.ANYONE: "ANONYMOUS", Access.KEY: "FUNCTION",
               Access.OPERATOR: "ADMIN"}  # fmt: skip
     wanted = {route.name: levels[route.access] for route in ROUTES}
-    found = {name: str(HTTP[name].get_dict_repr()["authLevel"].name) for name in wanted}
+    found = {
+        name: str(app[name].get_trigger().get_dict_repr()["authLevel"].name) for name in wanted
+    }
     assert found == wanted
 
 
