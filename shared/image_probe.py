@@ -25,6 +25,7 @@ from shared.domain.errors import (
     UnsupportedFormatError,
 )
 from shared.exif_orientation import ExifUnreadableError, orientation
+from shared.heif_canvases import check_canvases
 from shared.iso_boxes import check_tables
 from shared.jpeg_markers import check_markers
 
@@ -184,12 +185,18 @@ def _check_declared_sizes(data: bytes, form: str) -> None:
     if form not in {"HEIC", "AVIF"}:
         return
     check_tables(data)
+    check_canvases(data, _check_part)
     at = data.find(b"ispe")
     while at >= 0 and at + 16 <= len(data):
         width, height = struct.unpack_from(">II", data, at + 8)
         if data[at - 4 : at] == b"\0\0\0\x14":
-            _check_size(max(width, MIN_SIDE), max(height, MIN_SIDE))  # thumbnails may be small
+            _check_part(width, height)
         at = data.find(b"ispe", at + 4)
+
+
+def _check_part(width: int, height: int) -> None:
+    """Of a picture inside the file; thumbnails may be small."""
+    _check_size(max(width, MIN_SIDE), max(height, MIN_SIDE))
 
 
 def _opened(data: bytes, form: str) -> ImageFile:

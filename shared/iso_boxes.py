@@ -21,14 +21,14 @@ def check_tables(data: bytes) -> None:
     """Raises ImageTooLargeError for a table of more than 32 KB."""
     waiting = [(0, len(data))]
     while waiting:
-        for kind, start, end in _boxes(data, *waiting.pop()):
+        for kind, start, end in boxes(data, *waiting.pop()):
             if kind in _TABLES and end - start > MAX_TABLE_BYTES:
                 raise ImageTooLargeError("The photo is made of more parts than any is.")
             if kind in _HOLD_BOXES:
                 waiting.append((start + (4 if kind in _FULL_BOX else 0), end))
 
 
-def _boxes(data: bytes, at: int, end: int) -> Iterator[tuple[bytes, int, int]]:
+def boxes(data: bytes, at: int, end: int) -> Iterator[tuple[bytes, int, int]]:
     """Kind, start and end of what each box holds; ends at what is none."""
     while at + 8 <= end:
         size, kind = struct.unpack_from(">I4s", data, at)
