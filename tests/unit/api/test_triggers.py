@@ -54,6 +54,16 @@ def test_handlers_load_no_image_library(heavy):
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
 
 
+def test_what_the_triggers_borrow_loads_no_image_library():
+    """A run in the HTTP process, the page's palette and the poison handler are imported lightly."""
+    code = (
+        "import sys, process_image_job.inline, process_image_job.poison,"
+        "process_image_job.readiness, process_image_job.steps.palette;"
+        "sys.exit(bool({'PIL', 'pillow_heif', 'cv2', 'numpy'} & set(sys.modules)))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
+
+
 @pytest.mark.parametrize("heavy", ["cv2", "numpy"])
 def test_probing_a_photo_loads_no_more_than_it_needs(heavy):
     """Accepting looks at the head of a file with Pillow alone."""

@@ -284,8 +284,8 @@ def test_decode_of_flipped_bits() -> None:
     """Random damage ends in a photo or a BadImageError, never in another exception."""
     random = np.random.default_rng(3)
     outcomes = set()
-    for form in ("JPEG", "PNG", "WEBP", "AVIF", "GIF"):
-        good = drawing.saved(UPRIGHT, form)
+    forms = ("JPEG", "PNG", "WEBP", "AVIF", "GIF")
+    for good in (*(drawing.saved(UPRIGHT, form) for form in forms), drawing.heic(UPRIGHT)):
         for _ in range(60):
             damaged = bytearray(good)
             for at in random.integers(0, len(good), 6):
