@@ -169,6 +169,16 @@ def test_status_of_several_in_the_order_asked_for(caller, world):
     assert (reply.headers["retry-after"], reply.json["retryAfterSeconds"]) == ("2", 2)
 
 
+def test_status_of_what_is_being_deleted_is_not_found(caller, world):
+    """A tombstone is gone for its owner, alone and among others."""
+    world.add(make_ready(deleted_at=NOW))
+    world.add(make_ready(id=OTHER_ID))
+    for ids in (DRAFT_ID, f"{DRAFT_ID},{OTHER_ID}"):
+        reply = caller.ask("get_draft_status", query={"ids": ids})
+        assert reply.json["drafts"][0] == {"id": DRAFT_ID, "status": "NotFound"}
+    assert caller.ask("get_draft", DRAFT_ID).status == 404
+
+
 def test_status_of_drafts_at_rest(caller, world):
     """Nobody has to ask again."""
     world.add(make_ready())

@@ -10,9 +10,10 @@ from process_image_job.handler import process_image_job
 from shared import operations
 from shared.domain.draft import DraftError, DraftStatus
 from shared.domain.errors import RequestError, StorageUnavailableError
-from shared.domain.ids import new_draft_id
+from shared.domain.ids import draft_row_key, new_draft_id
 from shared.failing import end_draft
 from shared.jobs import Tick, run
+from shared.records.due import DueEntry
 from shared.sending import message_for
 from tests.factories import make_draft, make_work, make_world
 from tests.fakehost import FakeHost
@@ -108,6 +109,15 @@ def test_retry_of_what_failed_can_be_narrowed(world):
     assert ids(code="WORKER_LOST") == (old.id, new.id)
     assert ids(code="WORKER_LOST", since=since) == (new.id,)
     assert ids(code="WORKER_LOST", most=1) == (old.id,)
+
+
+def test_retry_of_what_failed_counts_a_draft_once(world):
+    """A lost race has left a second entry of it in the index."""
+    draft = failed(world)
+    world.deps.due.put(DueEntry(
+        owner_key=draft.owner_key, row_key=draft_row_key(draft.id), due_at=world.clock()
+    ))  # fmt: skip
+    assert operations.retry_failed(world.deps, dry_run=True).matched == 1
 
 
 def test_dry_run_changes_nothing(world):

@@ -118,6 +118,16 @@ def test_message_that_speaks_for_nobody_is_no_head(world, repair, message):
     assert world.row(draft).work.resends == 1
 
 
+@pytest.mark.parametrize("generation", [1, 3])
+def test_message_of_another_generation_is_no_head(world, repair, generation):
+    """It does not bring the run that its row waits for, however old that row is."""
+    draft = lost(world, generation=2)
+    message = JobMessage(owner_id=draft.owner_id, draft_id=draft.id, generation=generation)
+    world.jobs.send(message.encode())
+    world.clock.pass_(minutes=5)
+    assert repair().resent == 1
+
+
 def test_draft_held_by_a_live_run_is_left_alone(world, repair):
     """A long run is not unattended."""
     lost(world, lease_id="live", lease_expires_at=NOW + timedelta(hours=1))
