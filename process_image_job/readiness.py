@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import logging
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 
+from shared import telemetry
+
 _WORKER = "process_image_job.handler"
-_log = logging.getLogger("fitting_room")
 
 
 @cache
@@ -19,8 +19,8 @@ def model_usable(folder: Path | None = None, *, worker: str = _WORKER) -> bool:
     """
     try:
         import_module(worker)
-    except ImportError:  # a system library that is missing, such as libGL
-        _log.exception("the worker cannot be imported: no photo can be processed")
+    except ImportError as error:  # a system library that is missing, such as libGL
+        telemetry.worker_unusable(reason=str(error))
         return False
     return _model_is_whole(folder)
 

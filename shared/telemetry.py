@@ -207,6 +207,10 @@ def request_failed(*, during: str, code: str, detail: str | None, error: str, wh
     _tell(level, "request_failed", locals(), subject=False)
 
 
+def worker_unusable(*, reason: str) -> None:
+    _tell(logging.ERROR, "worker_unusable", locals(), subject=False)
+
+
 def _tell(level: int, event: str, fields: Mapping[str, Any], *, subject: bool = True) -> None:
     line: dict[str, Any] = {"event": event, "level": logging.getLevelName(level).lower()}
     if subject:

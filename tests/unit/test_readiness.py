@@ -1,5 +1,6 @@
 """Whether a deployment can cut photos out, as the health check asks."""
 
+import json
 import shutil
 
 from process_image_job.garment_model import MODELS
@@ -27,4 +28,6 @@ def test_model_that_was_changed_is_not_usable(tmp_path):
 def test_worker_that_cannot_be_imported_is_told_with_its_reason(caplog):
     """A library that does not load ends every job: the health check sees it, the log says which."""
     assert not model_usable(worker="a_library_that_is_missing")
-    assert "a_library_that_is_missing" in caplog.text
+    [line] = [json.loads(record.message) for record in caplog.records]
+    assert (line["event"], line["level"]) == ("worker_unusable", "error")
+    assert "a_library_that_is_missing" in line["reason"]
