@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import requests
 
 from process_image_job.segmenters.own_alpha import MASK_SIDE
+from process_image_job.slow_answers import body_within
 from process_image_job.steps.decode import decode
 from process_image_job.steps.encode import webp
 from process_image_job.steps.scale import flattened, shrink
@@ -44,7 +44,6 @@ class RemoteSegmenter:
     key: str = ""
     read_seconds: float = READ_SECONDS
     total_seconds: float = TOTAL_SECONDS
-    clock: Callable[[], float] = time.monotonic
 
     def __call__(self, photo: Photo) -> Segmented:
         rgb, _ = shrink(flattened(photo.rgb, photo.alpha), None, MASK_SIDE)
@@ -72,13 +71,10 @@ class RemoteSegmenter:
             raise ProcessorUnavailableError from error
 
     def _read(self, response: requests.Response) -> bytes:
-        deadline = self.clock() + self.total_seconds
-        received = bytearray()
-        for piece in response.iter_content(65_536):
-            received += piece
-            if len(received) > _MOST_BYTES or self.clock() > deadline:
-                raise ProcessorUnavailableError
-        return bytes(received)
+        answer = body_within(response, most_bytes=_MOST_BYTES, seconds=self.total_seconds)
+        if len(answer) > _MOST_BYTES:
+            raise ProcessorUnavailableError
+        return answer
 
 
 def _refuse_status(response: requests.Response, answer: bytes) -> None:
