@@ -8,6 +8,7 @@ import pytest
 
 from cleanup_abandoned_drafts.handler import CLEANUP, run_cleanup_now
 from cleanup_abandoned_drafts.repair import REPAIR
+from shared.deleting import delete_draft
 from shared.domain.draft import DraftError, DraftStatus, WorkReason
 from shared.domain.errors import ConflictError, StorageUnavailableError
 from shared.domain.events import EventType
@@ -22,6 +23,7 @@ from tests.factories import OWNER, make_draft, make_work, make_world
 from tests.fakes import NOW
 from tests.invariants import check_settled, drafts_of
 from tests.tiny import tiny_photo
+from tests.unit.api.failing import at
 
 ERROR = DraftError(code="ATTEMPTS_EXHAUSTED", detail="x", retryable=True, failed_at=NOW)
 
@@ -106,6 +108,18 @@ def test_second_pass_removes_what_a_late_writer_left(world, clean_up):
     clean_up()
     assert world.images.stored == {}
     check_settled(world)
+
+
+def test_deletion_that_breaks_off_at_the_history_keeps_the_row(world, clean_up):
+    """The row goes last, so that what is left of a draft can be found by it."""
+    draft = failed(world)
+    world.faults.before = at("drafts.transact", skip=1)  # the first one is the tombstone
+    delete_draft(draft, world.deps)
+    [tombstone] = drafts_of(world)
+    assert tombstone.deleted_at == NOW
+    world.clock.pass_(minutes=15)
+    clean_up()
+    assert world.drafts.rows == {}
 
 
 def test_announced_draft_that_was_never_written_is_cleared_up(world, clean_up):
