@@ -22,6 +22,8 @@ from shared.domain.errors import IngestError
 MODELS = Path(__file__).parent / "models"
 _DESCRIPTION = "garment.json"
 _OUTPUTS = ("mask", "category")
+_LEAST_GARMENT = 64  # pixels of the model's square; less is no garment to look at more closely
+_ROOM = 0.12  # of the garment's height and width, left on each side of it
 
 Pixels = NDArray[np.uint8]
 Floats = NDArray[np.float32]
@@ -101,7 +103,7 @@ class GarmentModel:
         """Mask and category of an upright RGB photo [H,W,3]; raises ModelUnavailableError."""
         with self._turn:
             net, description = self._loaded()
-            mask, logits = _ask_both_ways(net, _squashed(rgb, description), description)
+            mask, logits = _ask_twice(net, rgb, description)
         shares = _softmax(logits / description.temperature)
         best = int(shares.argmax())
         return GarmentPrediction(
@@ -146,11 +148,23 @@ def _read_net(folder: Path, description: ModelDescription) -> Any:
         raise ModelUnavailableError(f"{description.file} is not a network: {error}") from error
 
 
-def _squashed(rgb: Pixels, description: ModelDescription) -> Pixels:
+def _squashed(rgb: Pixels, side: int) -> Pixels:
     import cv2
 
-    side = description.input_side
     return cv2.resize(rgb, (side, side), interpolation=cv2.INTER_AREA)
+
+
+def _reduced(rgb: Pixels, least: int) -> Pixels:
+    """A large photo divided by a whole number, which is fast; its shorter side stays `least`."""
+    import cv2
+
+    height, width = rgb.shape[:2]
+    factor = min(height, width) // least
+    if factor < 2:
+        return rgb
+    size = width // factor, height // factor
+    whole = rgb[: size[1] * factor, : size[0] * factor]
+    return cv2.resize(whole, size, interpolation=cv2.INTER_AREA)
 
 
 def _softmax(logits: Floats) -> Floats:
@@ -158,12 +172,42 @@ def _softmax(logits: Floats) -> Floats:
     return powers / powers.sum()
 
 
-def _ask_both_ways(net: Any, rgb: Pixels, description: ModelDescription) -> tuple[Floats, Floats]:
-    """Mean mask and mean logits of the picture and its mirror image."""
-    mask, logits = _ask(net, rgb, description)
-    mirrored_mask, mirrored_logits = _ask(net, rgb[:, ::-1], description)
-    half = np.float32(0.5)
-    return (mask + mirrored_mask[:, ::-1]) * half, (logits + mirrored_logits) * half
+def _ask_twice(net: Any, rgb: Pixels, description: ModelDescription) -> tuple[Floats, Floats]:
+    """Mean mask [S,S] and mean logits of the photo and of its garment, closer and mirrored."""
+    import cv2
+
+    side = description.input_side
+    rgb = _reduced(rgb, 4 * side)
+    whole, logits = _ask(net, _squashed(rgb, side), description)
+    mask = cv2.resize(whole, (side, side))
+    rows, columns = _around(mask)
+    closer = rgb[_scaled(rows, side, rgb.shape[0]), _scaled(columns, side, rgb.shape[1])]
+    second, second_logits = _ask(net, _squashed(closer[:, ::-1], side), description)
+    size = (columns.stop - columns.start, rows.stop - rows.start)
+    mask *= 0.5
+    mask[rows, columns] += 0.5 * cv2.resize(second[:, ::-1], size)
+    return mask, (logits + second_logits) * np.float32(0.5)
+
+
+def _around(mask: Floats) -> tuple[slice, slice]:
+    """Rows and columns of the garment with some room; all of them where there is hardly any."""
+    found = mask > 0.5
+    if int(found.sum()) < _LEAST_GARMENT:
+        return slice(0, mask.shape[0]), slice(0, mask.shape[1])
+    return _with_room(found.any(axis=1)), _with_room(found.any(axis=0))
+
+
+def _with_room(taken: NDArray[np.bool_]) -> slice:
+    places = np.flatnonzero(taken)
+    first, end = int(places[0]), int(places[-1]) + 1
+    room = round(_ROOM * (end - first)) + 1
+    return slice(max(0, first - room), min(len(taken), end + room))
+
+
+def _scaled(part: slice, side: int, length: int) -> slice:
+    """The same part of a picture with `length` pixels where the model's square has `side`."""
+    first = part.start * length // side
+    return slice(first, max(first + 1, -(-part.stop * length // side)))
 
 
 def _ask(net: Any, rgb: Pixels, description: ModelDescription) -> tuple[Floats, Floats]:

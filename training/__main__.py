@@ -17,7 +17,7 @@ from training.plan import POLISH, QUICK, Plan
 from training.teach import teach
 from training.train import Run, train
 
-INPUT_SIDE = 160  # what the shipped file reads; 192 measured no better and costs more
+INPUT_SIDE = 192  # what the shipped file reads; 160 saves 8 ms and loses 0.001 of overlap
 
 
 def main() -> None:

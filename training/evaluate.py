@@ -1,90 +1,25 @@
-"""Measures the shipped files, through the code that ships: masks, categories, doubt, speed.
+"""Measures the shipped files, through the code that ships: categories, calibration, doubt.
 
-`python -m training.evaluate --data ../shared/data` prints everything that the model card says.
+`python -m training.evaluate --data ../shared/data` prints what the model card says of them; its
+masks are measured by `python -m bench.compare`.
 """
 
 import argparse
 import json
-import time
 from pathlib import Path
 
 import cv2
 import numpy as np
 
 from process_image_job.garment_model import MODELS, GarmentModel
+from process_image_job.segmenters.local import LocalSegmenter
+from process_image_job.values import Photo
 from training.calibrate import fit_temperature, named, reheat
-from training.grabcut import seeded_grabcut
 from training.nongarments import pictures_without_garments
-from training.photos import CLASSES, list_photos, read_rgb
-from training.validation import overlap
+from training.photos import CLASSES
 
-REFINING_SIDE = 320  # longest side at which the plain refinement works
 ERROR_BINS = 10
-
-
-def mask_table(model: GarmentModel, validation: Path) -> dict[str, dict[str, float]]:
-    """IoU, boundary error and milliseconds at the photos' own size, raw and refined."""
-    rows: dict[str, list[tuple[float, float, float]]] = {"network": [], "network + GrabCut": []}
-    for photo in list_photos(validation):
-        path = validation / "masks" / f"{photo.path.stem}.png"
-        if not path.exists():
-            continue
-        truth = cv2.imread(str(path), cv2.IMREAD_GRAYSCALE) > 127
-        rgb = read_rgb(photo.path)
-        started = time.process_time()
-        soft = model.predict(rgb).mask
-        raw_ms = (time.process_time() - started) * 1000
-        refined = refine(rgb, soft)
-        all_ms = (time.process_time() - started) * 1000
-        raw = _grown(soft, truth.shape) > 0.5
-        rows["network"].append((overlap(raw, truth), boundary_error(raw, truth), raw_ms))
-        rows["network + GrabCut"].append(
-            (overlap(refined, truth), boundary_error(refined, truth), all_ms)
-        )
-    return {name: _summary(np.array(values)) for name, values in rows.items()}
-
-
-def refine(rgb: np.ndarray, soft: np.ndarray) -> np.ndarray:
-    """Mean of the network's mask and a GrabCut seeded by it, at REFINING_SIDE; bool, full size."""
-    height, width = rgb.shape[:2]
-    scale = min(1.0, REFINING_SIDE / max(height, width))
-    size = (round(width * scale), round(height * scale))
-    small = cv2.resize(rgb, size, interpolation=cv2.INTER_AREA)
-    prior = cv2.resize(soft, size, interpolation=cv2.INTER_LINEAR)
-    mixed = (prior + seeded_grabcut(small, prior)) / 2
-    return _grown(mixed.astype(np.float32), (height, width)) > 0.5
-
-
-def _grown(soft: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    return cv2.resize(soft, (shape[1], shape[0]), interpolation=cv2.INTER_LINEAR)
-
-
-def boundary_error(found: np.ndarray, truth: np.ndarray) -> float:
-    """Mean distance in pixels between the two outlines, taken both ways; NaN where one is empty."""
-    outlines = [_outline(mask) for mask in (found, truth)]
-    if not all(outline.any() for outline in outlines):
-        return float("nan")
-    away = [
-        cv2.distanceTransform((~outline).astype(np.uint8), cv2.DIST_L2, 5) for outline in outlines
-    ]
-    return float((away[0][outlines[1]].mean() + away[1][outlines[0]].mean()) / 2)
-
-
-def _outline(mask: np.ndarray) -> np.ndarray:
-    whole = mask.astype(np.uint8)
-    return (whole - cv2.erode(whole, np.ones((3, 3), np.uint8))).astype(bool)
-
-
-def _summary(values: np.ndarray) -> dict[str, float]:
-    overlaps, errors, spent = values.T
-    return {
-        "photos": len(overlaps),
-        "mean": round(float(overlaps.mean()), 4),
-        "median": round(float(np.median(overlaps)), 4),
-        "p5": round(float(np.percentile(overlaps, 5)), 4),
-        "boundaryErrorPx": round(float(np.nanmean(errors)), 2),
-        "cpuMsMedian": round(float(np.median(spent)), 1),
-    }
+SHOWN_FROM = 0.5  # confidence of a cut-out, as in process_image_job/pipeline.py
 
 
 def expected_calibration_error(probabilities: np.ndarray, labels: np.ndarray) -> float:
@@ -140,14 +75,19 @@ def doubt_table(model: GarmentModel, data: Path) -> dict[str, object]:
         for name, said in asked.items()
         if said.confidence >= below
     }
-    empty = sum(float(said.mask.mean()) < 0.02 for said in asked.values())
-    rejected = 1 - len(claimed) / len(pictures)
+    segmenter = LocalSegmenter(lambda rgb: model.predict(rgb).mask)
+    cut = {name for name in claimed if segmenter(_photo(pictures[name])).confidence >= SHOWN_FROM}
     return {
         "pictures": len(pictures),
-        "rejectedShare": round(rejected, 3),
-        "maskNearlyEmpty": empty,
+        "belowThreshold": len(pictures) - len(claimed),
+        "belowThresholdOrNotCutOut": len(pictures) - len(cut),
         "named": claimed,
     }
+
+
+def _photo(rgb: np.ndarray) -> Photo:
+    height, width = rgb.shape[:2]
+    return Photo(rgb=np.ascontiguousarray(rgb), alpha=None, full_width=width, full_height=height)
 
 
 def main() -> None:
@@ -164,7 +104,6 @@ def main() -> None:
         "uncategorisedBelow": model.description.uncategorised_below,
         "temperature": model.description.temperature,
         "megabytes": round((options.models / model.description.file).stat().st_size / 1e6, 2),
-        "masks": mask_table(model, validation),
         "category": category_table(model, validation),
         "withoutGarment": doubt_table(model, options.data),
     }

@@ -2,26 +2,45 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import cv2
 import numpy as np
 
+from process_image_job.segmenters.graph_cut import Mask
 from process_image_job.segmenters.working import Floats, Working
 
 _LEAST, _MOST = 0.02, 0.98  # share of the picture a garment may cover
 _FAINTEST = 9.0  # colour step across an outline; cloth grain and noise stay below
-# Measured on the 328 reference masks: mean of agreement and sureness, and the share of cut-outs
-# with that mean that overlap the true garment by at least 0.8.
-_SEEN = (0.30, 0.60, 0.75, 0.85, 0.92, 1.0)
-_USABLE = (0.05, 0.50, 0.65, 0.82, 0.98, 1.0)
 
 
-def confidence(photo: Working, mask: np.ndarray, probability: Floats, agreement: float) -> float:
-    """The chance, 0..1, that `mask` (h, w) of a photo of that size is usable; 0 for no mask."""
-    if not _LEAST <= float(mask.mean()) <= _MOST:
-        return 0.0
-    if _contrast(photo, mask) < _FAINTEST:
-        return 0.0
-    return float(np.interp((agreement + sureness(probability)) / 2, _SEEN, _USABLE))
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Calibration:
+    """What a mean of agreement and sureness has been worth, on the 328 reference masks.
+
+    `usable` is the share of cut-outs with that mean that overlapped the true garment by at least
+    0.8; between the pairs it is interpolated.
+    """
+
+    seen: tuple[float, ...]
+    usable: tuple[float, ...]
+
+    def chance(self, agreement: float, sure: float) -> float:
+        """How likely such a cut-out is usable."""
+        return float(np.interp((agreement + sure) / 2, self.seen, self.usable))
+
+
+OF_GUESSES = Calibration(
+    seen=(0.30, 0.60, 0.75, 0.85, 0.92, 1.0), usable=(0.05, 0.50, 0.65, 0.82, 0.98, 1.0)
+)
+OF_MODEL = Calibration(
+    seen=(0.30, 0.60, 0.80, 0.88, 0.94, 1.0), usable=(0.05, 0.50, 0.75, 0.95, 0.99, 1.0)
+)
+
+
+def plausible(photo: Working, mask: Mask) -> bool:
+    """Whether a mask (h, w) of a photo of that size covers a garment's share, along an edge."""
+    return _LEAST <= float(mask.mean()) <= _MOST and _contrast(photo, mask) >= _FAINTEST
 
 
 def sureness(probability: Floats) -> float:
@@ -33,7 +52,7 @@ def sureness(probability: Floats) -> float:
     return float(1 - 2 * doubt.mean())
 
 
-def _contrast(photo: Working, mask: np.ndarray) -> float:
+def _contrast(photo: Working, mask: Mask) -> float:
     """The median colour step across the outline of the mask."""
     square = np.ones((3, 3), np.uint8)
     outline = cv2.morphologyEx(mask.astype(np.uint8), cv2.MORPH_GRADIENT, square) > 0

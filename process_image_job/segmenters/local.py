@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import cv2
 import numpy as np
 
 from process_image_job.garment_model import ModelUnavailableError
 from process_image_job.segmenters.components import tidied
-from process_image_job.segmenters.confidence import confidence, sureness
-from process_image_job.segmenters.consensus import Opinion, common_opinion
+from process_image_job.segmenters.confidence import (
+    OF_GUESSES,
+    OF_MODEL,
+    Calibration,
+    plausible,
+    sureness,
+)
+from process_image_job.segmenters.consensus import common_opinion, overlap
 from process_image_job.segmenters.graph_cut import outlined
 from process_image_job.segmenters.matting import full_alpha
 from process_image_job.segmenters.openings import opened
@@ -22,9 +29,22 @@ from shared.domain.pictures import Caution
 
 _OUTLINE_SIDE = 300  # pixels; where the outline is placed before the last refinement
 _THINNEST = 8  # pixels of the working copy's shorter side
-_UNDECIDED = 0.2  # probabilities closer than this to 0 or 1 are not questioned again
 
 Prior = Callable[[Pixels], Floats]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Refinement:
+    """How the outline is placed, given how good the probability before it is."""
+
+    undecided: float  # probabilities closer than this to 0 or 1 are not questioned again
+    opens: bool  # whether regions that only the background's colours explain are taken out
+    calibration: Calibration
+
+
+# The model knows a print from a hole; the guesses are surer of themselves than they should be.
+GUESSED = Refinement(undecided=0.2, opens=True, calibration=OF_GUESSES)
+LEARNED = Refinement(undecided=0.05, opens=False, calibration=OF_MODEL)
 
 
 class LocalSegmenter:
@@ -40,21 +60,21 @@ class LocalSegmenter:
     def __call__(self, photo: Photo) -> Segmented:
         rgb = flattened(photo.rgb, photo.alpha)
         full = area(rgb, fitted(photo.width, photo.height, MASK_SIDE))
-        medium = area(full, fitted(photo.width, photo.height, _OUTLINE_SIDE))
-        if _too_narrow(medium):
+        if _too_narrow(full):
             return Segmented(alpha=np.full(full.shape[:2], 255, np.uint8), confidence=0.0)
-        opinion, cautions = self._opinion(medium)
-        mask, sure = _placed(medium, opinion)
-        return Segmented(alpha=full_alpha(full, mask), confidence=sure, cautions=cautions)
-
-    def _opinion(self, rgb: Pixels) -> tuple[Opinion, tuple[Caution, ...]]:
+        small = area(full, fitted(photo.width, photo.height, _OUTLINE_SIDE))
         if self._prior is None:
-            return common_opinion(rgb), ()
+            return _guessed(full, small)
         try:
-            probability = self._prior(rgb)
+            probability = self._prior(small)
         except ModelUnavailableError:
-            return common_opinion(rgb), (Caution.MODEL_UNAVAILABLE,)
-        return Opinion(probability=probability, agreement=sureness(probability)), ()
+            return replace(_guessed(full, small), cautions=(Caution.MODEL_UNAVAILABLE,))
+        return _refined(full, small, probability, None, LEARNED)
+
+
+def _guessed(full: Pixels, small: Pixels) -> Segmented:
+    opinion = common_opinion(small)
+    return _refined(full, small, opinion.probability, opinion.agreement, GUESSED)
 
 
 def _too_narrow(rgb: Pixels) -> bool:
@@ -63,12 +83,22 @@ def _too_narrow(rgb: Pixels) -> bool:
     return min(height, width) * min(1.0, SIDE / max(height, width)) < _THINNEST
 
 
-def _placed(rgb: Pixels, opinion: Opinion) -> tuple[Floats, float]:
-    """The garment (h, w) with its outline on the edges of the picture, and its confidence."""
-    probability = cv2.resize(opinion.probability.astype(np.float32), (rgb.shape[1], rgb.shape[0]))
-    rough = tidied(probability > 0.5)
-    cut = outlined(rgb, rough, probability > 1 - _UNDECIDED, probability < _UNDECIDED)
-    photo = working_copy(rgb, _OUTLINE_SIDE)
-    mask = opened(photo, tidied(cut))
-    sure = confidence(photo, mask, probability, opinion.agreement)
-    return mask.astype(np.float32), sure
+def _refined(
+    full: Pixels, small: Pixels, rough: Floats, agreement: float | None, how: Refinement
+) -> Segmented:
+    """The garment with its outline on the edges of the photo.
+
+    Without an `agreement` of several guesses, that of the mask with the one guess counts.
+    """
+    probability = cv2.resize(rough.astype(np.float32), (small.shape[1], small.shape[0]))
+    likely = tidied(probability > 0.5)
+    cut = outlined(small, likely, probability > 1 - how.undecided, probability < how.undecided)
+    photo, mask = working_copy(small, _OUTLINE_SIDE), tidied(cut)
+    if how.opens:
+        mask = opened(photo, mask)
+    agreed = overlap(mask, likely) if agreement is None else agreement
+    chance = how.calibration.chance(agreed, sureness(probability))
+    return Segmented(
+        alpha=full_alpha(full, mask.astype(np.float32)),
+        confidence=chance if plausible(photo, mask) else 0.0,
+    )

@@ -13,6 +13,7 @@ from process_image_job.segmenters.working import Floats
 from process_image_job.values import Pixels
 
 _GUIDE_SIDE = 512
+_GUIDE_SHARE = 0.6  # of the photo: a finer guide costs more and moves no outline
 _RADIUS = 4  # pixels of the guide
 _SMOOTHNESS = 2e-4  # squared colour difference that counts as flat
 _BAND = 0.012  # of the longest side: how far from the rough outline the alpha may move
@@ -27,7 +28,7 @@ _STEEPNESS = 2.2  # the filter leaves edges softer than a lens does
 def full_alpha(full: Pixels, rough: Floats) -> Pixels:
     """The alpha (H, W) of a photo from a mask (h, w) in 0..1 of any smaller size."""
     height, width = full.shape[:2]
-    scale = min(1.0, _GUIDE_SIDE / max(height, width))
+    scale = min(_GUIDE_SHARE, _GUIDE_SIDE / max(height, width))
     size = max(2, round(width * scale)), max(2, round(height * scale))
     guide = cv2.resize(full, size, interpolation=cv2.INTER_AREA).astype(np.float32) / 255
     mask = cv2.resize(rough.astype(np.float32), size, interpolation=cv2.INTER_LINEAR)

@@ -163,6 +163,37 @@ def test_cut_out_with_a_prior() -> None:
     assert overlap(found, mask) > 0.95
 
 
+def by_prior(picture: np.ndarray, prior: np.ndarray) -> CutOut:
+    """The cut-out of a photo of which a model says this."""
+    small = cv2.resize(prior, (96, 96), interpolation=cv2.INTER_AREA).astype(np.float32)
+    return cut_out(decode(drawing.saved(picture, quality=92)), LocalSegmenter(lambda rgb: small))
+
+
+def test_cut_out_of_print_in_the_colour_of_the_wall() -> None:
+    """A model that is sure of a print is believed, though the print looks like wall."""
+    mask = drawing.tee_mask()
+    picture = drawing.on_wall(mask)
+    cv2.circle(picture, (240, 330), 60, drawing.WALL, -1, cv2.LINE_AA)
+    alpha = mask_from_png(by_prior(picture, mask / 255).mask_png)
+    assert alpha[300:360, 210:270].min() == 255
+
+
+def test_cut_out_by_a_model_that_is_unsure() -> None:
+    """Where the model hardly prefers garment to wall, the cut-out is not believed as much."""
+    mask = drawing.tee_mask()
+    picture = drawing.on_wall(mask)
+    sure, unsure = by_prior(picture, mask / 255), by_prior(picture, 0.35 + mask / 255 * 0.3)
+    assert unsure.confidence < 0.6 < 0.95 < sure.confidence
+
+
+def test_cut_out_that_the_photo_takes_away_from_its_model() -> None:
+    """A mask that moves far from what the model saw is not believed as much."""
+    mask = drawing.tee_mask()
+    elsewhere = np.roll(mask, 120, axis=1) / 255 * 0.9
+    moved = by_prior(drawing.on_wall(mask), np.clip(elsewhere, 0.06, 0.94))
+    assert moved.confidence < by_prior(drawing.on_wall(mask), mask / 255).confidence - 0.1
+
+
 def test_cut_out_without_its_model() -> None:
     """A missing model costs a warning; the classical cut-out takes its place."""
 
