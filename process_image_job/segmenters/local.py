@@ -42,7 +42,7 @@ class Refinement:
     calibration: Calibration
 
 
-# The model knows a print from a hole; the guesses are surer of themselves than they should be.
+# The model knows a print from a hole, but sees outlines coarsely: more of them is left to the cut.
 GUESSED = Refinement(undecided=0.2, opens=True, calibration=OF_GUESSES)
 LEARNED = Refinement(undecided=0.05, opens=False, calibration=OF_MODEL)
 
