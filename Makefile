@@ -5,7 +5,7 @@ AZURITE_PORT ?= 10000
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: setup check test demo start format chaos
+.PHONY: setup check test demo start format chaos audit
 
 setup: $(VENV)/.ready node_modules/.ready
 
@@ -42,3 +42,9 @@ chaos: setup
 
 start: setup
 	$(BIN)/python -m devhost --port $(PORT) --azurite-port $(AZURITE_PORT)
+
+# Asks the public advisory databases; a package that they do not know fails too.
+audit:
+	$(PYTHON) -m venv .audit
+	.audit/bin/python -m pip install --quiet --disable-pip-version-check pip-audit==2.10.1
+	.audit/bin/pip-audit --strict --no-deps --disable-pip --progress-spinner off -r requirements.txt
