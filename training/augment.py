@@ -16,7 +16,8 @@ class Chances:
     """How often each change is made; `calm` is for the last epochs."""
 
     new_background: float = 0.25
-    stripes: float = 0.08
+    cloth: float = 0.4  # of the new backgrounds: the inside of another garment, as on a bed
+    pattern: float = 0.12  # stripes or checks, on the garment or on what it lies on
     low_contrast: float = 0.08
     blur: float = 0.1
     noise: float = 0.15
@@ -24,6 +25,7 @@ class Chances:
     shuffle_channels: float = 0.15
     erase: float = 0.25
     nothing: float = 0.06  # a picture without any garment
+    closer: float = 0.35  # the garment fills the picture, as at the app's second look
     turn: float = 18.0  # degrees either way
     zoom: float = 0.3  # natural logarithm; half as much the other way
 
@@ -67,34 +69,51 @@ def _nothing(lessons: Lessons, side: int, rng: np.random.Generator) -> Example:
 
 def _warp(rgbm: np.ndarray, side: int, chances: Chances, rng: np.random.Generator) -> np.ndarray:
     """Turn, zoom, stretch, shift and mirror in one resampling."""
-    zoom = np.exp(rng.uniform(-chances.zoom / 2, chances.zoom)) * side / SIDE
+    left, top, width, height = 0.0, 0.0, float(SIDE), float(SIDE)
+    if rng.random() < chances.closer:
+        left, top, width, height = _around(rgbm[..., 3], rng)
+    zoom = np.exp(rng.uniform(-chances.zoom / 2, chances.zoom)) * side
     stretch = np.exp(rng.normal(0, 0.1))
     angle = np.deg2rad(rng.uniform(-chances.turn, chances.turn))
     mirror = -1.0 if rng.random() < 0.5 else 1.0
     cos, sin = np.cos(angle), np.sin(angle)
     linear = np.array([[cos, -sin], [sin, cos]]) @ np.diag(
-        [mirror * zoom * stretch, zoom / stretch]
+        [mirror * zoom * stretch / width, zoom / stretch / height]
     )
-    shift = rng.uniform(-0.08, 0.08, 2) * side + side / 2 - linear @ np.full(2, SIDE / 2)
+    centre = np.array([left + width / 2, top + height / 2])
+    shift = rng.uniform(-0.08, 0.08, 2) * side + side / 2 - linear @ centre
     matrix = np.column_stack([linear, shift])
     return cv2.warpAffine(
         rgbm, matrix, (side, side), flags=cv2.INTER_LINEAR, borderMode=cv2.BORDER_REFLECT_101
     )
 
 
+def _around(label: np.ndarray, rng: np.random.Generator) -> tuple[float, float, float, float]:
+    """Left, top, width, height of the garment with some room; the whole picture without one."""
+    left, top, width, height = cv2.boundingRect((label > 127).astype(np.uint8))
+    if min(width, height) < SIDE // 8:
+        return 0.0, 0.0, float(SIDE), float(SIDE)
+    room = rng.uniform(0.04, 0.25)
+    return left - room * width, top - room * height, (1 + 2 * room) * width, (1 + 2 * room) * height
+
+
 def _restyle(
     view: np.ndarray, lessons: Lessons, chances: Chances, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Another background, stripes on the garment, or a garment as pale as what lies behind it."""
+    """Another background, a pattern, or a garment as pale as what lies behind it."""
     rgb, mask = np.ascontiguousarray(view[..., :3]), view[..., 3]
     draw = rng.random()
     alpha = (mask.astype(np.float32) / 255)[..., None]
     if draw < chances.new_background:
-        return _blend(rgb, _background(lessons, rgb.shape[0], rng), alpha), mask
+        cloth = rng.random() < chances.cloth
+        behind = (_spread if cloth else _background)(lessons, rgb.shape[0], rng)
+        return _blend(rgb, behind, alpha), mask
     draw -= chances.new_background
-    if draw < chances.stripes:
-        return _blend(_striped(rgb, rng), rgb, alpha), mask
-    draw -= chances.stripes
+    if draw < chances.pattern:
+        if rng.random() < 0.5:
+            return _blend(_patterned(rgb, rng), rgb, alpha), mask
+        return _blend(rgb, _patterned(rgb, rng), alpha), mask
+    draw -= chances.pattern
     if draw < chances.low_contrast:
         return _blend(_near_background(rgb, alpha, rng), rgb, alpha), mask
     return rgb, mask
@@ -117,14 +136,31 @@ def _background(lessons: Lessons, side: int, rng: np.random.Generator) -> np.nda
     return cv2.resize(np.ascontiguousarray(crop), (side, side), interpolation=cv2.INTER_LINEAR)
 
 
-def _striped(rgb: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    side = rgb.shape[0]
+def _spread(lessons: Lessons, side: int, rng: np.random.Generator) -> np.ndarray:
+    """Cloth of another garment all over, turned at will, mirrored at its seams."""
+    cloth = lessons.cloths[rng.integers(len(lessons.cloths))]
+    zoom = side / BACKGROUND_SIDE * np.exp(rng.uniform(-0.9, 0.2))
+    turn = cv2.getRotationMatrix2D((side / 2, side / 2), rng.uniform(0, 360), zoom)
+    turn[:, 2] += rng.uniform(-0.5, 0.5, 2) * side
+    return cv2.warpAffine(
+        cloth, turn, (side, side), flags=cv2.INTER_LINEAR, borderMode=cv2.BORDER_REFLECT_101
+    )
+
+
+def _patterned(rgb: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Stripes over the picture, or two sets of them that cross, as on a plaid."""
     angle = rng.choice([0.0, np.pi / 2, rng.uniform(0, np.pi)])
-    period = rng.uniform(0.03, 0.15) * side
+    striped = _striped(rgb, angle, rng)
+    return striped if rng.random() < 0.5 else _striped(striped, angle + np.pi / 2, rng)
+
+
+def _striped(rgb: np.ndarray, angle: float, rng: np.random.Generator) -> np.ndarray:
+    side = rgb.shape[0]
+    period = rng.uniform(0.03, 0.2) * side
     rows, columns = np.mgrid[:side, :side].astype(np.float32)
     wave = np.sin((columns * np.cos(angle) + rows * np.sin(angle)) * 2 * np.pi / period)
-    band = np.clip(wave * 4, -1, 1)[..., None] * 0.5 + 0.5
-    return _blend(np.full_like(rgb, rng.integers(0, 256, 3)), rgb, band * rng.uniform(0.5, 1.0))
+    band = np.clip(wave * 4 - rng.uniform(-3, 3), -1, 1)[..., None] * 0.5 + 0.5
+    return _blend(np.full_like(rgb, rng.integers(0, 256, 3)), rgb, band * rng.uniform(0.4, 1.0))
 
 
 def _near_background(rgb: np.ndarray, alpha: np.ndarray, rng: np.random.Generator) -> np.ndarray:

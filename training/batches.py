@@ -15,7 +15,7 @@ from training.photos import CLASSES
 from training.plan import Plan
 
 MILD = Chances(
-    new_background=0.15, stripes=0.04, low_contrast=0.04, erase=0.1, turn=10.0, zoom=0.18
+    new_background=0.15, pattern=0.06, low_contrast=0.04, erase=0.1, turn=10.0, zoom=0.18
 )
 
 

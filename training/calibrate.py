@@ -12,6 +12,7 @@ from training.drawings import draw_nothing
 from training.photos import CLASSES, list_photos, read_rgb
 
 FILE, DESCRIPTION = "garment.onnx", "garment.json"
+ERROR_BINS = 10
 LEAST_KEPT = 0.97  # share of the rightly named validation photos that must stay above the threshold
 
 
@@ -65,6 +66,24 @@ def fit_temperature(probabilities: np.ndarray, labels: np.ndarray) -> float:
     tried = np.arange(0.3, 3.0, 0.01)
     losses = [-np.log(reheat(probabilities, heat)[rows, labels]).mean() for heat in tried]
     return float(tried[int(np.argmin(losses))])
+
+
+def expected_calibration_error(probabilities: np.ndarray, labels: np.ndarray) -> float:
+    """Mean gap of confidence and accuracy over bins of equally many photos."""
+    confidence, right = probabilities.max(1), probabilities.argmax(1) == labels
+    bins = np.array_split(np.argsort(confidence), ERROR_BINS)
+    gaps = [abs(confidence[part].mean() - right[part].mean()) * len(part) for part in bins]
+    return float(sum(gaps) / len(labels))
+
+
+def honest_calibration_error(probabilities: np.ndarray, labels: np.ndarray) -> float:
+    """The same with every half heated by what the other half says."""
+    halves = np.arange(len(labels)) % 2
+    reheated = probabilities.copy()
+    for half in (0, 1):
+        heat = fit_temperature(probabilities[halves != half], labels[halves != half])
+        reheated[halves == half] = reheat(probabilities[halves == half], heat)
+    return expected_calibration_error(reheated, labels)
 
 
 def _drawings_above(folder: Path, below: float, count: int = 50) -> float:

@@ -14,30 +14,15 @@ import numpy as np
 from process_image_job.garment_model import MODELS, GarmentModel
 from process_image_job.segmenters.local import LocalSegmenter
 from process_image_job.values import Photo
-from training.calibrate import fit_temperature, named, reheat
+from training.calibrate import (
+    expected_calibration_error,
+    honest_calibration_error,
+    named,
+)
 from training.nongarments import pictures_without_garments
 from training.photos import CLASSES
 
-ERROR_BINS = 10
 SHOWN_FROM = 0.5  # confidence of a cut-out, as in process_image_job/pipeline.py
-
-
-def expected_calibration_error(probabilities: np.ndarray, labels: np.ndarray) -> float:
-    """Mean gap of confidence and accuracy over bins of equally many photos."""
-    confidence, right = probabilities.max(1), probabilities.argmax(1) == labels
-    bins = np.array_split(np.argsort(confidence), ERROR_BINS)
-    gaps = [abs(confidence[part].mean() - right[part].mean()) * len(part) for part in bins]
-    return float(sum(gaps) / len(labels))
-
-
-def honest_calibration_error(probabilities: np.ndarray, labels: np.ndarray) -> float:
-    """The same with every half heated by what the other half says."""
-    halves = np.arange(len(labels)) % 2
-    reheated = probabilities.copy()
-    for half in (0, 1):
-        heat = fit_temperature(probabilities[halves != half], labels[halves != half])
-        reheated[halves == half] = reheat(probabilities[halves == half], heat)
-    return expected_calibration_error(reheated, labels)
 
 
 def category_table(model: GarmentModel, validation: Path) -> dict[str, object]:

@@ -1,5 +1,6 @@
-"""What training reads: photos with soft mask labels, and bare backgrounds cut from them."""
+"""What training reads: photos with soft mask labels; bare background and plain cloth cut out."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import numpy as np
 SIDE = 256  # photos are kept at this size; training warps them to 128 .. 192
 BACKGROUND_SIDE = 128
 _GRID = 32  # a background rectangle is looked for on this grid
-_LEAST_BACKGROUND_SHARE = 0.08  # of the photo, else its background is not used
+_LEAST_SHARE = 0.08  # of the photo, else its background or cloth is not used
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,6 +21,7 @@ class Lessons:
     labels: np.ndarray  # int [N]
     trust: np.ndarray  # float32 [N], weight of the photo's mask
     backgrounds: np.ndarray  # uint8 [M,BACKGROUND_SIDE,BACKGROUND_SIDE,3]
+    cloths: np.ndarray  # the same of the insides of garments
 
 
 def load_lessons(cache: Path) -> Lessons:
@@ -29,8 +31,13 @@ def load_lessons(cache: Path) -> Lessons:
         teacher, refined = stored["teacher"], stored["refined"]
     rgbm = np.stack([_with_label(*arrays) for arrays in zip(rgb, teacher, refined, strict=True)])
     trust = np.array([_trust(*pair) for pair in zip(teacher, refined, strict=True)], np.float32)
-    backgrounds = [crop for picture in rgbm if (crop := bare_background(picture)) is not None]
-    return Lessons(rgbm=rgbm, labels=labels, trust=trust, backgrounds=np.stack(backgrounds))
+    return Lessons(
+        rgbm=rgbm,
+        labels=labels,
+        trust=trust,
+        backgrounds=_crops(rgbm, bare_background),
+        cloths=_crops(rgbm, plain_cloth),
+    )
 
 
 def _with_label(rgb: np.ndarray, teacher: np.ndarray, refined: np.ndarray) -> np.ndarray:
@@ -48,25 +55,38 @@ def _trust(teacher: np.ndarray, refined: np.ndarray) -> float:
 
 
 def bare_background(rgbm: np.ndarray) -> np.ndarray | None:
-    """The largest rectangle of the photo without garment, or None where it is too small."""
+    """The largest rectangle that the garment keeps away from, or None where it is too small."""
     spread = cv2.dilate(rgbm[..., 3], np.ones((9, 9), np.uint8))
-    taken = cv2.resize(spread, (_GRID, _GRID), interpolation=cv2.INTER_AREA) > 12
-    top, bottom, left, right = _largest_free(taken)
-    if (bottom - top) * (right - left) < _LEAST_BACKGROUND_SHARE * _GRID * _GRID:
+    return _crop(rgbm, cv2.resize(spread, (_GRID, _GRID), interpolation=cv2.INTER_AREA) <= 12)
+
+
+def plain_cloth(rgbm: np.ndarray) -> np.ndarray | None:
+    """The largest rectangle within the garment, or None where it is too small."""
+    label = rgbm[..., 3]
+    return _crop(rgbm, cv2.resize(label, (_GRID, _GRID), interpolation=cv2.INTER_AREA) >= 243)
+
+
+def _crops(rgbm: np.ndarray, cut: Callable[[np.ndarray], np.ndarray | None]) -> np.ndarray:
+    return np.stack([crop for picture in rgbm if (crop := cut(picture)) is not None])
+
+
+def _crop(rgbm: np.ndarray, wanted: np.ndarray) -> np.ndarray | None:
+    top, bottom, left, right = _largest_rectangle(wanted)
+    if (bottom - top) * (right - left) < _LEAST_SHARE * _GRID * _GRID:
         return None
     scale = rgbm.shape[0] // _GRID
     crop = rgbm[top * scale : bottom * scale, left * scale : right * scale, :3]
     return cv2.resize(crop, (BACKGROUND_SIDE, BACKGROUND_SIDE), interpolation=cv2.INTER_AREA)
 
 
-def _largest_free(taken: np.ndarray) -> tuple[int, int, int, int]:
-    """Top, bottom, left, right of the largest all-False rectangle, by growing row ranges."""
+def _largest_rectangle(wanted: np.ndarray) -> tuple[int, int, int, int]:
+    """Top, bottom, left, right of the largest all-True rectangle, by growing row ranges."""
     best, best_area = (0, 0, 0, 0), 0
-    for top in range(taken.shape[0]):
-        blocked = np.zeros(taken.shape[1], bool)
-        for bottom in range(top + 1, taken.shape[0] + 1):
-            blocked |= taken[bottom - 1]
-            left, right = _longest_run(~blocked)
+    for top in range(wanted.shape[0]):
+        free = np.ones(wanted.shape[1], bool)
+        for bottom in range(top + 1, wanted.shape[0] + 1):
+            free &= wanted[bottom - 1]
+            left, right = _longest_run(free)
             if (bottom - top) * (right - left) > best_area:
                 best, best_area = (top, bottom, left, right), (bottom - top) * (right - left)
     return best

@@ -19,8 +19,8 @@ class Widths:
 
     stem: int = 16
     stages: tuple[int, int, int, int] = (32, 96, 192, 288)
-    blocks: tuple[int, int, int, int] = (2, 2, 2, 1)
-    decoder: int = 32
+    blocks: tuple[int, int, int, int] = (2, 3, 2, 2)
+    decoder: int = 64
     dropout: float = 0.2
 
 
@@ -46,12 +46,16 @@ class SqueezeExcite(nn.Module):
 
 
 class Block(nn.Module):
-    """Two 3x3 convolutions beside a shortcut (He et al., 2016), gated where `gated`."""
+    """Two 3x3 convolutions beside a shortcut (He et al., 2016), gated where `gated`.
+
+    A new block passes on what it gets: its last scale starts at nought (Goyal et al., 2017).
+    """
 
     def __init__(self, inputs: int, outputs: int, stride: int, gated: bool) -> None:
         super().__init__()
         self.first = _conv(inputs, outputs, stride)
         self.second = _conv(outputs, outputs)
+        nn.init.zeros_(self.second[1].weight)
         self.gate = SqueezeExcite(outputs) if gated else nn.Identity()
         self.shortcut: nn.Module = nn.Identity()
         if stride != 1 or inputs != outputs:

@@ -1,6 +1,6 @@
 """What decides the result of a training run, apart from the data."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -8,8 +8,7 @@ class Plan:
     """Everything that decides the result, apart from the data."""
 
     seed: int = 20261
-    # side, epochs
-    stages: tuple[tuple[int, int], ...] = ((128, 80), (160, 50), (192, 25), (224, 6))
+    stages: tuple[tuple[int, int], ...]  # side, epochs
     mild_epochs: int = 25  # at the end
     batch: int = 24  # of each process
     peak_rate: float = 2e-3
@@ -20,7 +19,7 @@ class Plan:
     smoothing: float = 0.08
     balance: float = 0.4  # 0: as the photos come, 1: every class as often
     processes: int = 2  # of one thread each: two threads of one process wait for each other
-    second_look: bool = True  # before the last two sizes, labels the network doubts fade
+    second_look_epoch: int = -1  # then labels that the network doubts fade; -1: never
 
     def side_at(self, epoch: int) -> int:
         """Picture size of an epoch."""
@@ -35,17 +34,8 @@ class Plan:
         """All epochs."""
         return sum(epochs for _, epochs in self.stages)
 
-    @property
-    def second_look_epoch(self) -> int:
-        """The first epoch of the last size but one."""
-        return sum(epochs for _, epochs in self.stages[:-2])
 
-
-QUICK = {"stages": ((128, 9), (160, 6), (192, 3)), "mild_epochs": 3}  # to try things
-POLISH = {  # for weights that were trained already: mild changes, no mixing, a small rate
-    "stages": ((160, 8), (192, 4)),
-    "mild_epochs": 12,
-    "peak_rate": 8e-4,
-    "averaging": 0.995,
-    "second_look": False,
-}
+FIRST = Plan(stages=((128, 80), (160, 50), (192, 25)), second_look_epoch=130)
+SECOND = Plan(stages=((160, 44), (192, 74)), peak_rate=1.5e-3, mixed_share=0.25)
+QUICK_FIRST = replace(FIRST, stages=((128, 9), (160, 6)), mild_epochs=3, second_look_epoch=9)
+QUICK_SECOND = replace(SECOND, stages=((160, 6), (192, 3)), mild_epochs=3)

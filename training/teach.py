@@ -1,10 +1,13 @@
-"""Teacher masks for the training photos: U2-Net-P, and GrabCut seeded by it.
+"""Teacher masks for the training photos: a learned mask, and GrabCut seeded by it.
 
-The label is the mean of both; where they disagree the pixel counts less, and a photo on which
-they disagree much counts less as a whole. Reference masks are never read here.
+In the first round the learned mask is U2-Net-P's, in the second the mean of that and of our own
+network's after the first round: they seldom fail on the same photo. The label is the mean of the
+learned mask and GrabCut's; where these disagree the pixel counts less, and a photo on which they
+disagree much counts less as a whole. Reference masks are never read here.
 """
 
 import os
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +16,7 @@ import cv2
 import numpy as np
 import onnxruntime
 
+from process_image_job.garment_model import GarmentModel
 from training.grabcut import seeded_grabcut
 from training.photos import TEACHER_SIDE, list_photos, read_rgb, squash
 
@@ -25,7 +29,7 @@ class Lesson:
     """What one photo teaches: arrays of TEACHER_SIDE squared, uint8."""
 
     rgb: np.ndarray
-    teacher: np.ndarray  # U2-Net-P, 255 = garment
+    teacher: np.ndarray  # the learned mask, 255 = garment
     refined: np.ndarray  # GrabCut seeded by it, 0 or 255
 
 
@@ -61,26 +65,69 @@ def _teach_one(path: Path) -> Lesson:
     if _teacher is None:
         raise RuntimeError("worker not started")
     rgb = squash(read_rgb(path), TEACHER_SIDE)
-    soft = _teacher.mask(rgb)
-    refined = seeded_grabcut(rgb, soft)
+    return _lesson(rgb, _teacher.mask(rgb))
+
+
+def _lesson(rgb: np.ndarray, learned: np.ndarray) -> Lesson:
+    refined = seeded_grabcut(rgb, learned)
     return Lesson(
         rgb=rgb,
-        teacher=np.round(soft * 255).astype(np.uint8),
+        teacher=np.round(learned * 255).astype(np.uint8),
         refined=refined.astype(np.uint8) * 255,
     )
 
 
 def teach(photos: Path, model: Path, cache: Path) -> Path:
-    """Makes `cache` (npz: rgb, teacher, refined, labels, names) unless it is there."""
+    """The first round: makes `cache` (npz: rgb, teacher, refined, labels, names) if not there."""
     if cache.exists():
         return cache
     listed = list_photos(photos)
     with ProcessPoolExecutor(os.cpu_count(), None, _start_worker, (model,)) as pool:
-        lessons = []
-        for done, lesson in enumerate(pool.map(_teach_one, [p.path for p in listed], chunksize=8)):
-            lessons.append(lesson)
-            if done % 256 == 0:
-                print(f"teacher masks: {done} of {len(listed)}", flush=True)
+        lessons = _told(pool.map(_teach_one, [photo.path for photo in listed], chunksize=8))
+    labels = np.array([photo.label for photo in listed])
+    _keep(cache, lessons, labels, np.array([photo.path.stem for photo in listed]))
+    return cache
+
+
+_own: GarmentModel | None = None  # one per worker process
+
+
+def _start_again(own: Path) -> None:
+    global _own
+    cv2.setNumThreads(1)
+    _own = GarmentModel(own)
+
+
+def _teach_again_one(lesson: tuple[np.ndarray, np.ndarray]) -> Lesson:
+    if _own is None:
+        raise RuntimeError("worker not started")
+    rgb, teacher = lesson
+    mask = cv2.resize(_own.predict(rgb).mask, (TEACHER_SIDE, TEACHER_SIDE))
+    return _lesson(rgb, (teacher.astype(np.float32) / 255 + mask) / 2)
+
+
+def teach_again(first: Path, own: Path, cache: Path) -> Path:
+    """The second round: `first` with the say of the exported network in the folder `own`."""
+    if cache.exists():
+        return cache
+    with np.load(first) as stored:
+        rgb, teacher, labels, names = (stored[k] for k in ("rgb", "teacher", "labels", "names"))
+    with ProcessPoolExecutor(os.cpu_count(), None, _start_again, (own,)) as pool:
+        lessons = _told(pool.map(_teach_again_one, zip(rgb, teacher, strict=True), chunksize=8))
+    _keep(cache, lessons, labels, names)
+    return cache
+
+
+def _told(lessons: Iterator[Lesson]) -> list[Lesson]:
+    kept = []
+    for lesson in lessons:
+        if len(kept) % 256 == 0:
+            print(f"teacher masks: {len(kept)}", flush=True)
+        kept.append(lesson)
+    return kept
+
+
+def _keep(cache: Path, lessons: list[Lesson], labels: np.ndarray, names: np.ndarray) -> None:
     cache.parent.mkdir(parents=True, exist_ok=True)
     partial = cache.with_suffix(".partial.npz")
     np.savez(
@@ -88,8 +135,7 @@ def teach(photos: Path, model: Path, cache: Path) -> Path:
         rgb=np.stack([lesson.rgb for lesson in lessons]),
         teacher=np.stack([lesson.teacher for lesson in lessons]),
         refined=np.stack([lesson.refined for lesson in lessons]),
-        labels=np.array([photo.label for photo in listed]),
-        names=np.array([photo.path.stem for photo in listed]),
+        labels=labels,
+        names=names,
     )
     partial.rename(cache)
-    return cache

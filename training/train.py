@@ -1,4 +1,4 @@
-"""Trains the network from nothing: growing picture size, cutmix, an averaged copy of the weights.
+"""Trains the network: growing picture size, cutmix, an averaged copy of the weights.
 
 One process a core; each sees its share of every step and the gradients are averaged. The last
 epochs run without mixing and with milder changes. The validation split is only measured, every few
@@ -25,6 +25,8 @@ from training.photos import CLASSES, squash
 from training.pixels import normalise
 from training.plan import Plan
 from training.validation import load_validation, measure, overlap
+
+WEIGHTS = "network.pt"
 
 
 def mask_loss(logits: Tensor, label: Tensor, weight: Tensor) -> Tensor:
@@ -56,6 +58,15 @@ def _rate(step: int, steps: int, plan: Plan) -> float:
     return plan.peak_rate * (0.5 + 0.5 * np.cos(np.pi * done)) + 1e-6
 
 
+def start_from(network: nn.Module, weights: Path) -> None:
+    """Loads what fits; parts that are new or have other sizes stay as they were made."""
+    mine = network.state_dict()
+    stored = torch.load(weights, weights_only=True)
+    network.load_state_dict(
+        mine | {k: v for k, v in stored.items() if k in mine and mine[k].shape == v.shape}
+    )
+
+
 class Trainer:
     """One process's part of a run; `averaged` is the same in all."""
 
@@ -66,7 +77,7 @@ class Trainer:
         self.rank = rank
         network = GarmentNet(len(CLASSES)).to(memory_format=torch.channels_last)
         if start is not None:
-            network.load_state_dict(torch.load(start, weights_only=True))
+            start_from(network, start)
         self.averaged = AveragedModel(
             network, multi_avg_fn=get_ema_multi_avg_fn(plan.averaging), use_buffers=True
         )
@@ -131,17 +142,18 @@ class Run:
 
     lessons: Path  # what `training.teach` wrote
     validation: Path  # folder of photos and masks
-    out: Path  # gets network.pt, log.jsonl and plan.json
+    out: Path  # gets the weights, log.jsonl and plan.json
     start: Path | None = None  # weights to go on from; None: from nothing
 
 
-def train(plan: Plan, run: Run) -> None:
-    """Runs the plan in `plan.processes` processes; writes `network.pt`, the averaged weights."""
+def train(plan: Plan, run: Run) -> Path:
+    """Runs the plan in `plan.processes` processes; the file of the averaged weights."""
     run.out.mkdir(parents=True, exist_ok=True)
     (run.out / "plan.json").write_text(json.dumps(asdict(plan), indent=2))
     for left in ("meeting", "log.jsonl"):
         (run.out / left).unlink(missing_ok=True)
     spawn(_train_part, (plan, run), plan.processes)
+    return run.out / WEIGHTS
 
 
 def _train_part(rank: int, plan: Plan, run: Run) -> None:
@@ -151,7 +163,7 @@ def _train_part(rank: int, plan: Plan, run: Run) -> None:
     trainer = Trainer(plan, rank, len(lessons.labels), run.start)
     log = _Log(run) if rank == 0 else None
     for epoch in range(plan.epochs):
-        if plan.second_look and epoch == plan.second_look_epoch:
+        if epoch == plan.second_look_epoch:
             lessons = second_look(trainer.averaged.module, lessons, plan.side_at(epoch))
         losses = trainer.run_epoch(lessons, epoch)
         if log is not None:
@@ -174,7 +186,7 @@ class _Log:
         entry["seconds"] = round(time.monotonic() - self._started)
         if epoch % 6 == 5 or last:
             entry |= measure(trainer.averaged.module, self._validation, side)
-            torch.save(trainer.averaged.module.state_dict(), self._run.out / "network.pt")
+            torch.save(trainer.averaged.module.state_dict(), self._run.out / WEIGHTS)
         with (self._run.out / "log.jsonl").open("a") as log:
             print(json.dumps(entry), file=log)
         print(json.dumps(entry), flush=True)

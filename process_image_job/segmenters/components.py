@@ -6,24 +6,24 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-_CRUMB = 0.05  # of the largest part; a second shoe is larger
+_CRUMB = 0.05  # of the largest part
 _PINHOLE = 0.001  # of the picture; the inside of a hanger or between straps is larger
 
 Mask = NDArray[np.bool_]
 
 
-def tidied(mask: Mask) -> Mask:
-    """The mask without small loose parts and without small holes."""
-    return _without_pinholes(_without_crumbs(mask))
+def tidied(mask: Mask, crumb: float = _CRUMB) -> Mask:
+    """The mask without loose parts smaller than `crumb` of the largest, and without pinholes."""
+    return _without_pinholes(_without_crumbs(mask, crumb))
 
 
-def _without_crumbs(mask: Mask) -> Mask:
+def _without_crumbs(mask: Mask, crumb: float) -> Mask:
     count, labels, stats, _ = cv2.connectedComponentsWithStats(mask.astype(np.uint8))
     if count <= 2:
         return mask
     areas = stats[:, cv2.CC_STAT_AREA].copy()
     areas[0] = 0
-    kept = areas >= _CRUMB * areas.max()
+    kept = areas >= crumb * areas.max()
     cleared: Mask = kept[labels]
     return cleared
 

@@ -27,23 +27,34 @@ def guess_from_ellipse(small: Working, rounds: int = 3) -> Mask:
     return _cut(small.rgb, state, rounds)
 
 
-def outlined(rgb: Pixels, rough: Mask, surely: Mask, surely_not: Mask) -> Mask:
-    """The rough mask with its outline moved to the edges of the picture; sure pixels stay."""
+def outlined(rgb: Pixels, rough: Mask, surely: Mask, surely_not: Mask, sample: int = 1) -> Mask:
+    """The rough mask with its outline moved to the edges of the picture; sure pixels stay.
+
+    `sample` as in `_cut`.
+    """
     state = np.where(rough, cv2.GC_PR_FGD, cv2.GC_PR_BGD)
     state[surely] = cv2.GC_FGD
     state[surely_not] = cv2.GC_BGD
-    return _cut(rgb, state, rounds=1)
+    return _cut(rgb, state, rounds=1, sample=sample)
 
 
-def _cut(rgb: Pixels, state: NDArray[np.integer], rounds: int) -> Mask:
-    """GrabCut from a state; the state itself where it names no garment or no background."""
+def _cut(rgb: Pixels, state: NDArray[np.integer], rounds: int, sample: int = 1) -> Mask:
+    """GrabCut from a state; the state itself where it names no garment or no background.
+
+    The clusters of colours that it starts from are found on a copy reduced `sample` times: from a
+    good state as well as on the whole picture, in two thirds of the time.
+    """
     mask = state.astype(np.uint8)
-    garment = (mask & 1).astype(bool)
+    lab = _lab(rgb)
+    few = cv2.resize(lab, None, fx=1 / sample, fy=1 / sample, interpolation=cv2.INTER_AREA)
+    few_mask = cv2.resize(mask, few.shape[1::-1], interpolation=cv2.INTER_NEAREST)
+    garment = (few_mask & 1).astype(bool)
     if garment.all() or not garment.any():
-        return garment
+        return (mask & 1).astype(bool)
     cv2.setRNGSeed(1)  # its clusters start at random; the same photo must give the same mask
     models = np.zeros((1, 65)), np.zeros((1, 65))
-    cv2.grabCut(_lab(rgb), mask, None, *models, rounds, cv2.GC_INIT_WITH_MASK)
+    cv2.grabCut(few, few_mask, None, *models, 0, cv2.GC_INIT_WITH_MASK)
+    cv2.grabCut(lab, mask, None, *models, rounds, cv2.GC_EVAL)
     return (mask & 1).astype(bool)
 
 

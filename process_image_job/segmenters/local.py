@@ -18,7 +18,7 @@ from process_image_job.segmenters.confidence import (
     sureness,
 )
 from process_image_job.segmenters.consensus import common_opinion, overlap
-from process_image_job.segmenters.graph_cut import outlined
+from process_image_job.segmenters.graph_cut import Mask, outlined
 from process_image_job.segmenters.matting import full_alpha
 from process_image_job.segmenters.openings import opened
 from process_image_job.segmenters.own_alpha import MASK_SIDE
@@ -39,12 +39,18 @@ class Refinement:
 
     undecided: float  # probabilities closer than this to 0 or 1 are not questioned again
     opens: bool  # whether regions that only the background's colours explain are taken out
+    crumb: float  # loose parts smaller than this share of the largest are dropped
+    sample: int  # the cut's first colours are looked for on a copy reduced that many times
+    say: float  # weight of the probability beside the smoothed cut, where the outline runs at last
     calibration: Calibration
 
 
 # The model knows a print from a hole, but sees outlines coarsely: more of them is left to the cut.
-GUESSED = Refinement(undecided=0.2, opens=True, calibration=OF_GUESSES)
-LEARNED = Refinement(undecided=0.05, opens=False, calibration=OF_MODEL)
+# The guesses may leave nothing of a striped garment but its stripes; a second shoe is larger.
+GUESSED = Refinement(
+    undecided=0.2, opens=True, crumb=0.05, sample=1, say=0.0, calibration=OF_GUESSES
+)
+LEARNED = Refinement(undecided=0.1, opens=False, crumb=0.1, sample=2, say=0.3, calibration=OF_MODEL)
 
 
 class LocalSegmenter:
@@ -91,9 +97,12 @@ def _refined(
     Without an `agreement` of several guesses, that of the mask with the one guess counts.
     """
     probability = cv2.resize(rough.astype(np.float32), (small.shape[1], small.shape[0]))
-    likely = tidied(probability > 0.5)
-    cut = outlined(small, likely, probability > 1 - how.undecided, probability < how.undecided)
-    photo, mask = working_copy(small, _OUTLINE_SIDE), tidied(cut)
+    likely = tidied(probability > 0.5, how.crumb)
+    surely, surely_not = probability > 1 - how.undecided, probability < how.undecided
+    cut = outlined(small, likely, surely, surely_not, how.sample)
+    if how.say:
+        cut = _smoothed(cut, probability, how.say)
+    photo, mask = working_copy(small, _OUTLINE_SIDE), tidied(cut, how.crumb)
     if how.opens:
         mask = opened(photo, mask)
     agreed = overlap(mask, likely) if agreement is None else agreement
@@ -102,3 +111,9 @@ def _refined(
         alpha=full_alpha(full, mask.astype(np.float32)),
         confidence=chance if plausible(photo, mask) else 0.0,
     )
+
+
+def _smoothed(cut: Mask, probability: Floats, say: float) -> Mask:
+    """The cut without its thin teeth and notches, but where the probability wants them."""
+    evened = cv2.blur(cut.astype(np.float32), (5, 5))
+    return (1 - say) * evened + say * probability > 0.5

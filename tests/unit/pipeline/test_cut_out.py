@@ -194,6 +194,19 @@ def test_cut_out_that_the_photo_takes_away_from_its_model() -> None:
     assert moved.confidence < by_prior(drawing.on_wall(mask), mask / 255).confidence - 0.1
 
 
+@pytest.mark.parametrize(("share", "kept"), [(0.07, False), (0.15, True)])
+def test_cut_out_leaves_what_lies_loose_beside_it(share: float, kept: bool) -> None:
+    """A fringe of the rug is smaller than a tenth of the garment, a second shoe is larger."""
+    shirt = drawing.tee_mask()
+    side = round((share * (shirt > 127).sum()) ** 0.5)
+    beside = np.zeros_like(shirt)
+    beside[-side - 5 : -5, 5 : 5 + side] = 255
+    found = by_prior(drawing.on_wall(shirt | beside), (shirt | beside) / 255)
+    alpha = mask_from_png(found.mask_png)
+    assert (alpha[-side // 2 - 5, 5 + side // 2] == 255) is np.bool_(kept)
+    assert alpha[320, 240] == 255
+
+
 def test_cut_out_without_its_model() -> None:
     """A missing model costs a warning; the classical cut-out takes its place."""
 

@@ -1,0 +1,40 @@
+"""Plans, and the figures that the model's card is made of."""
+
+import numpy as np
+import pytest
+
+from training.calibrate import expected_calibration_error, fit_temperature, reheat
+from training.plan import FIRST, QUICK_FIRST, QUICK_SECOND, SECOND, Plan
+
+
+@pytest.mark.parametrize("plan", [FIRST, SECOND, QUICK_FIRST, QUICK_SECOND])
+def test_every_epoch_of_a_plan_has_a_size_that_the_network_takes(plan: Plan) -> None:
+    sides = [plan.side_at(epoch) for epoch in range(plan.epochs)]
+    assert sides == sorted(sides)
+    assert all(side % 32 == 0 for side in sides)
+    assert plan.mild_epochs < plan.epochs
+    assert plan.second_look_epoch < plan.epochs
+    with pytest.raises(ValueError, match="past the last epoch"):
+        plan.side_at(plan.epochs)
+
+
+def softmax(logits: np.ndarray) -> np.ndarray:
+    powers = np.exp(logits - logits.max(1, keepdims=True))
+    return powers / powers.sum(1, keepdims=True)
+
+
+def test_the_temperature_undoes_logits_that_are_too_large() -> None:
+    rng = np.random.default_rng(4)
+    logits = rng.normal(0, 2, (4000, 5))
+    true = softmax(logits)
+    labels = np.array([rng.choice(5, p=shares) for shares in true])
+    assert fit_temperature(softmax(logits * 2), labels) == pytest.approx(2, abs=0.15)
+    assert reheat(softmax(logits * 2), 2) == pytest.approx(true, abs=1e-6)
+
+
+def test_calibration_error_is_the_gap_of_confidence_and_accuracy() -> None:
+    labels = np.array([0, 1] * 50)
+    sure = np.full((100, 2), (0.9, 0.1))  # right half of the time
+    assert expected_calibration_error(sure, labels) == pytest.approx(0.4)
+    even = np.full((100, 2), (0.5, 0.5))
+    assert expected_calibration_error(even, labels) == pytest.approx(0)
