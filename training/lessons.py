@@ -25,7 +25,10 @@ class Lessons:
 
 
 def load_lessons(cache: Path) -> Lessons:
-    """Reads what `training.teach` wrote."""
+    """Reads what `training.teach` wrote.
+
+    Raises ValueError where no label leaves background or cloth, as after an epoch or two.
+    """
     with np.load(cache) as stored:
         rgb, labels = stored["rgb"], stored["labels"]
         teacher, refined = stored["teacher"], stored["refined"]
@@ -67,7 +70,10 @@ def plain_cloth(rgbm: np.ndarray) -> np.ndarray | None:
 
 
 def _crops(rgbm: np.ndarray, cut: Callable[[np.ndarray], np.ndarray | None]) -> np.ndarray:
-    return np.stack([crop for picture in rgbm if (crop := cut(picture)) is not None])
+    found = [crop for picture in rgbm if (crop := cut(picture)) is not None]
+    if not found:
+        raise ValueError(f"no photo has a {cut.__name__}: its labels are worth nothing")
+    return np.stack(found)
 
 
 def _crop(rgbm: np.ndarray, wanted: np.ndarray) -> np.ndarray | None:

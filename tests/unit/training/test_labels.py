@@ -36,6 +36,14 @@ def test_labels_are_the_mean_and_trusted_as_far_as_both_agree(cache: Path) -> No
     assert at == [0, 128, 255, 128]
 
 
+def test_labels_that_leave_no_background_are_told(tmp_path: Path) -> None:
+    path, full = tmp_path / "lessons.npz", np.full((1, TEACHER_SIDE, TEACHER_SIDE), 255, np.uint8)
+    rgb = np.zeros((*full.shape, 3), np.uint8)
+    np.savez(path, rgb=rgb, teacher=full, refined=full, labels=np.array([0]))
+    with pytest.raises(ValueError, match="no photo has a bare_background"):
+        load_lessons(path)
+
+
 def test_background_and_cloth_keep_to_their_sides_of_the_outline() -> None:
     rgbm = np.zeros((SIDE, SIDE, 4), np.uint8)
     rgbm[..., 0] = 200
