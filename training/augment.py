@@ -13,7 +13,7 @@ _LUMA = np.full((3, 3), [0.299, 0.587, 0.114], np.float32)
 
 @dataclass(frozen=True, kw_only=True)
 class Chances:
-    """How often each change is made; `calm` is for the last epochs."""
+    """How often each change is made, 0 to 1; the last epochs have milder ones."""
 
     new_background: float = 0.25
     cloth: float = 0.4  # of the new backgrounds: the inside of another garment, as on a bed

@@ -58,15 +58,6 @@ def _rate(step: int, steps: int, plan: Plan) -> float:
     return plan.peak_rate * (0.5 + 0.5 * np.cos(np.pi * done)) + 1e-6
 
 
-def start_from(network: nn.Module, weights: Path) -> None:
-    """Loads what fits; parts that are new or have other sizes stay as they were made."""
-    mine = network.state_dict()
-    stored = torch.load(weights, weights_only=True)
-    network.load_state_dict(
-        mine | {k: v for k, v in stored.items() if k in mine and mine[k].shape == v.shape}
-    )
-
-
 class Trainer:
     """One process's part of a run; `averaged` is the same in all."""
 
@@ -77,7 +68,7 @@ class Trainer:
         self.rank = rank
         network = GarmentNet(len(CLASSES)).to(memory_format=torch.channels_last)
         if start is not None:
-            start_from(network, start)
+            network.load_state_dict(torch.load(start, weights_only=True))
         self.averaged = AveragedModel(
             network, multi_avg_fn=get_ema_multi_avg_fn(plan.averaging), use_buffers=True
         )

@@ -1,5 +1,7 @@
 """What training shows the network: the same from the same seed, and always true to its label."""
 
+from dataclasses import fields
+
 import numpy as np
 import pytest
 
@@ -8,21 +10,7 @@ from training.drawings import draw_nothing
 from training.lessons import SIDE, Lessons
 
 RED, BLUE, GREEN = (200, 30, 30), (30, 30, 200), (30, 200, 30)
-PLAIN = Chances(
-    new_background=0,
-    cloth=0,
-    pattern=0,
-    low_contrast=0,
-    blur=0,
-    noise=0,
-    grey=0,
-    shuffle_channels=0,
-    erase=0,
-    nothing=0,
-    closer=0,
-    turn=0,
-    zoom=0,
-)
+PLAIN = Chances(**{chance.name: 0 for chance in fields(Chances)})
 
 
 def changed(**chances: float) -> Chances:
