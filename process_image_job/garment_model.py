@@ -22,6 +22,7 @@ from shared.domain.errors import IngestError
 MODELS = Path(__file__).parent / "models"
 _DESCRIPTION = "garment.json"
 _OUTPUTS = ("mask", "category")
+_STRIDE = 32  # the sides of what the network looks at are multiples of it
 _LEAST_GARMENT = 64  # pixels of the model's square; less is no garment to look at more closely
 _ROOM = 0.12  # of the garment's height and width, left on each side of it
 
@@ -44,7 +45,7 @@ class ModelUnavailableError(IngestError):
 class GarmentPrediction:
     """What the network sees in one photo."""
 
-    mask: Floats  # garment probability 0..1, the whole photo on the model's own square
+    mask: Floats  # garment probability 0..1, the whole photo on a square of `closer_side`
     category: str  # raw class name, the likeliest even where unlikely
     confidence: float  # calibrated probability of `category`
     probabilities: tuple[float, ...]  # in the order of `ModelDescription.classes`
@@ -57,6 +58,7 @@ class ModelDescription:
     file: str
     sha256: str
     input_side: int  # pixels; the photo is squashed to a square
+    closer_side: int  # the same for the second look, at the garment alone
     mean: float  # subtracted from every channel value 0..255
     deviation: float  # then divided by
     classes: tuple[str, ...]
@@ -71,7 +73,8 @@ class ModelDescription:
             return cls(
                 file=str(told["file"]),
                 sha256=str(told["sha256"]),
-                input_side=int(told["inputSide"]),
+                input_side=_side(told["inputSide"]),
+                closer_side=_side(told["closerSide"]),
                 mean=float(told["pixelMean"]),
                 deviation=float(told["pixelDeviation"]),
                 classes=tuple(str(name) for name in told["classes"]),
@@ -82,6 +85,13 @@ class ModelDescription:
             raise ModelUnavailableError(f"{_DESCRIPTION} cannot be read") from error
         except (ValueError, KeyError, TypeError) as error:
             raise ModelUnavailableError(f"{_DESCRIPTION} is damaged: {error}") from error
+
+
+def _side(told: Any) -> int:
+    side = int(told)
+    if side <= 0 or side % _STRIDE:
+        raise ValueError(f"a side of {side} pixels")
+    return side
 
 
 class GarmentModel:
@@ -173,12 +183,15 @@ def _softmax(logits: Floats) -> Floats:
 
 
 def _ask_twice(net: Any, rgb: Pixels, description: ModelDescription) -> tuple[Floats, Floats]:
-    """Mean mask [S,S] and mean logits of the photo and of its garment, closer and mirrored."""
+    """Mean mask [S,S] and mean logits of the photo and of its garment, closer and mirrored.
+
+    S is the side of the closer look, which shows the outline finer.
+    """
     import cv2
 
-    side = description.input_side
+    side = description.closer_side
     rgb = _reduced(rgb, 4 * side)
-    whole, logits = _ask(net, _squashed(rgb, side), description)
+    whole, logits = _ask(net, _squashed(rgb, description.input_side), description)
     mask = cv2.resize(whole, (side, side))
     rows, columns = _around(mask)
     closer = rgb[_scaled(rows, side, rgb.shape[0]), _scaled(columns, side, rgb.shape[1])]

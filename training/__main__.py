@@ -1,7 +1,8 @@
-"""From a clean folder to the shipped files: two rounds of labels and training, then calibration.
+"""From a clean folder to the shipped files: rounds of labels and training, then calibration.
 
 `python -m training --data ../shared/data --work DIR` fills DIR with what lies between (about
-3 GB) and writes `garment.onnx` and `garment.json` into --models.
+5 GB) and writes `garment.onnx` and `garment.json` into --models. Given a DIR in which it was
+ended, it goes on from there.
 """
 
 import argparse
@@ -14,11 +15,9 @@ import cv2
 from process_image_job.garment_model import MODELS
 from training.calibrate import FILE, calibrate, write_description
 from training.export import export
-from training.plan import FIRST, QUICK_FIRST, QUICK_SECOND, SECOND
+from training.plan import QUICK_ROUNDS, ROUNDS, Plan
 from training.teach import teach, teach_again
 from training.train import Run, train
-
-INPUT_SIDE = 192  # what the shipped file reads; 224 costs 15 ms and gains 0.001 of overlap
 
 
 def main() -> None:
@@ -28,31 +27,33 @@ def main() -> None:
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--models", type=Path, default=MODELS)
     parser.add_argument("--quick", action="store_true", help="short rounds, to try things")
-    parser.add_argument("--start", type=Path, help="weights of a first round, which is left out")
     parser.add_argument("--plan", type=json.loads, default={}, help="JSON over the rounds' fields")
     options = parser.parse_args()
     cv2.setNumThreads(1)
-    first, second = (QUICK_FIRST, QUICK_SECOND) if options.quick else (FIRST, SECOND)
-    validation = options.data / "garments-validation"
-    teacher = options.data / "models" / "u2netp.onnx"
-    lessons = teach(options.data / "garments-train", teacher, options.work / "lessons.npz")
-    start = options.start
-    if start is None:
-        run = Run(lessons=lessons, validation=validation, out=options.work / "first")
-        start = train(replace(first, **options.plan), run)
-    again = teach_again(lessons, _exported(start, options.work / "own"), options.work / "again.npz")
-    run = Run(lessons=again, validation=validation, out=options.work / "second", start=start)
-    weights = train(replace(second, **options.plan), run)
+    plans = [replace(plan, **options.plan) for plan in (QUICK_ROUNDS if options.quick else ROUNDS)]
+    weights = _rounds(plans, options.data, options.work)
     options.models.mkdir(parents=True, exist_ok=True)
-    export(weights, INPUT_SIDE, options.models / FILE)
-    calibrate(options.models, validation, input_side=INPUT_SIDE)
+    export(weights, options.models / FILE)
+    calibrate(options.models, options.data / "garments-validation")
+
+
+def _rounds(plans: list[Plan], data: Path, work: Path) -> Path:
+    """The last round's weights; each has a folder of `work`, with its labels but for the first."""
+    teacher, validation = data / "models" / "u2netp.onnx", data / "garments-validation"
+    lessons = teach(data / "garments-train", teacher, work / "lessons.npz")
+    weights = train(plans[0], Run(lessons=lessons, validation=validation, out=work / "round1"))
+    for number, plan in enumerate(plans[1:], 2):
+        out = work / f"round{number}"
+        again = teach_again(lessons, _exported(weights, out / "before"), out / "lessons.npz")
+        weights = train(plan, Run(lessons=again, validation=validation, out=out, start=weights))
+    return weights
 
 
 def _exported(weights: Path, folder: Path) -> Path:
     """A folder with the network as the app reads it, its probabilities as they come."""
     folder.mkdir(parents=True, exist_ok=True)
-    export(weights, INPUT_SIDE, folder / FILE)
-    write_description(folder, input_side=INPUT_SIDE, temperature=1.0, below=0.0)
+    export(weights, folder / FILE)
+    write_description(folder, temperature=1.0, below=0.0)
     return folder
 
 

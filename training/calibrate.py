@@ -12,18 +12,20 @@ from training.drawings import draw_nothing
 from training.photos import CLASSES, list_photos, read_rgb
 
 FILE, DESCRIPTION = "garment.onnx", "garment.json"
+INPUT_SIDE, CLOSER_SIDE = 192, 192  # of the first look and of the second, at the garment
 ERROR_BINS = 10
 LEAST_KEPT = 0.97  # share of the rightly named validation photos that must stay above the threshold
 
 
-def write_description(folder: Path, *, input_side: int, temperature: float, below: float) -> None:
+def write_description(folder: Path, *, temperature: float, below: float) -> None:
     """Writes garment.json for the garment.onnx that lies in `folder`."""
     from training.pixels import PIXEL_MEAN, PIXEL_STD
 
     told = {
         "file": FILE,
         "sha256": hashlib.sha256((folder / FILE).read_bytes()).hexdigest(),
-        "inputSide": input_side,
+        "inputSide": INPUT_SIDE,
+        "closerSide": CLOSER_SIDE,
         "pixelMean": PIXEL_MEAN,
         "pixelDeviation": PIXEL_STD,
         "channelOrder": "RGB",
@@ -34,15 +36,15 @@ def write_description(folder: Path, *, input_side: int, temperature: float, belo
     (folder / DESCRIPTION).write_text(json.dumps(told, indent=2) + "\n")
 
 
-def calibrate(folder: Path, validation: Path, *, input_side: int) -> None:
+def calibrate(folder: Path, validation: Path) -> None:
     """Fits the temperature on validation, then sets the threshold with it."""
-    write_description(folder, input_side=input_side, temperature=1.0, below=0.0)
+    write_description(folder, temperature=1.0, below=0.0)
     labels, probabilities = named(GarmentModel(folder), validation)
     temperature = fit_temperature(probabilities, labels)
     calibrated = reheat(probabilities, temperature)
     right = calibrated.argmax(1) == labels
     below = float(np.quantile(calibrated.max(1)[right], 1 - LEAST_KEPT))
-    write_description(folder, input_side=input_side, temperature=temperature, below=below)
+    write_description(folder, temperature=temperature, below=below)
     print(f"temperature {temperature:.3f}, uncategorised below {below:.3f}")
     print(f"drawings above it: {_drawings_above(folder, below):.0%}")
 
@@ -97,9 +99,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("--models", type=Path, required=True)
     parser.add_argument("--validation", type=Path, required=True)
-    parser.add_argument("--side", type=int, required=True)
     options = parser.parse_args()
-    calibrate(options.models, options.validation, input_side=options.side)
+    calibrate(options.models, options.validation)
 
 
 if __name__ == "__main__":

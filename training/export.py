@@ -14,7 +14,7 @@ from onnx import helper, numpy_helper
 from torch import Tensor, nn
 from torch.nn.utils.fusion import fuse_conv_bn_eval
 
-from training.network import GarmentNet
+from training.network import STRIDE, GarmentNet
 from training.photos import CLASSES
 
 OPSET = 17
@@ -58,15 +58,16 @@ def _fold_pairs(sequence: nn.Sequential) -> None:
             sequence[place + 1] = nn.Identity()
 
 
-def export(weights: Path, side: int, path: Path) -> None:
-    """Reads a state dict, writes one ONNX file with a fixed input of `side`."""
+def export(weights: Path, path: Path) -> None:
+    """Reads a state dict, writes one ONNX file for squares of any multiple of `STRIDE`."""
     deployed = Deployed(fold_batch_norms(load_network(weights))).eval()
     torch.onnx.export(
         deployed,
-        (torch.zeros(1, 3, side, side),),
+        (torch.zeros(1, 3, 6 * STRIDE, 6 * STRIDE),),
         str(path),
         input_names=["rgb"],
         output_names=["mask", "category"],
+        dynamic_axes={"rgb": {2: "side", 3: "side"}, "mask": {2: "half", 3: "half"}},
         opset_version=OPSET,
         dynamo=False,
     )

@@ -19,7 +19,8 @@ class Plan:
     smoothing: float = 0.08
     balance: float = 0.4  # 0: as the photos come, 1: every class as often
     processes: int = 2  # of one thread each: two threads of one process wait for each other
-    second_look_epoch: int = -1  # then labels that the network doubts fade; -1: never
+    mask_say: float = 1.0  # weight of the mask's loss beside the category's
+    hard: float = 0.0  # power with which photos count for what is missed of them; 0: all the same
 
     def side_at(self, epoch: int) -> int:
         """Picture size of an epoch."""
@@ -35,7 +36,13 @@ class Plan:
         return sum(epochs for _, epochs in self.stages)
 
 
-FIRST = Plan(stages=((128, 80), (160, 50), (192, 25)), second_look_epoch=130)
-SECOND = Plan(stages=((160, 44), (192, 74)), peak_rate=1.5e-3, mixed_share=0.25)
-QUICK_FIRST = replace(FIRST, stages=((128, 9), (160, 6)), mild_epochs=3, second_look_epoch=9)
-QUICK_SECOND = replace(SECOND, stages=((160, 6), (192, 3)), mild_epochs=3)
+# Each round goes on from the weights of the one before, with labels that they had a say in.
+ROUNDS = (
+    Plan(stages=((128, 80), (160, 50), (192, 25))),
+    Plan(stages=((160, 44), (192, 74)), peak_rate=1.5e-3, mixed_share=0.25),
+    Plan(stages=((192, 64), (224, 40)), peak_rate=1.2e-3, mixed_share=0.2, mask_say=3.0, hard=0.5),
+)
+QUICK_ROUNDS = (
+    replace(ROUNDS[0], stages=((128, 9), (160, 6)), mild_epochs=3),
+    replace(ROUNDS[1], stages=((160, 6), (192, 3)), mild_epochs=3),
+)

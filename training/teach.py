@@ -1,7 +1,7 @@
 """Teacher masks for the training photos: a learned mask, and GrabCut seeded by it.
 
-In the first round the learned mask is U2-Net-P's, in the second the mean of that and of our own
-network's after the first round: they seldom fail on the same photo. The label is the mean of the
+In the first round the learned mask is U2-Net-P's, in later ones the mean of that and of our own
+network's after the round before: they seldom fail on the same photo. The label is the mean of the
 learned mask and GrabCut's; where these disagree the pixel counts less, and a photo on which they
 disagree much counts less as a whole. Reference masks are never read here.
 """
@@ -107,7 +107,7 @@ def _teach_again_one(lesson: tuple[np.ndarray, np.ndarray]) -> Lesson:
 
 
 def teach_again(first: Path, own: Path, cache: Path) -> Path:
-    """The second round: `first` with the say of the exported network in the folder `own`."""
+    """A later round: `first` with the say of the exported network in the folder `own`."""
     if cache.exists():
         return cache
     with np.load(first) as stored:

@@ -165,6 +165,22 @@ def test_model_with_damaged_description(copied_models: Path, text: str) -> None:
     assert caught.value.reason.startswith("garment.json is damaged")
 
 
+@pytest.mark.parametrize("field", ["inputSide", "closerSide"])
+@pytest.mark.parametrize("side", [0, -32, 100, "wide"])
+def test_model_with_a_side_it_cannot_look_at(copied_models: Path, field: str, side: object) -> None:
+    """A side that the network's strides do not divide makes the model unavailable."""
+    rewrite(copied_models, **{field: side})
+    with pytest.raises(ModelUnavailableError) as caught:
+        GarmentModel(copied_models).predict(np.zeros((20, 20, 3), np.uint8))
+    assert caught.value.reason.startswith("garment.json is damaged")
+
+
+def test_mask_is_as_fine_as_the_second_look(copied_models: Path) -> None:
+    """A second look at another size than the first one's decides the size of the mask."""
+    rewrite(copied_models, inputSide=160, closerSide=192)
+    assert GarmentModel(copied_models).predict(np.zeros((90, 60, 3), np.uint8)).mask.shape[0] == 192
+
+
 def test_model_with_one_byte_changed(copied_models: Path) -> None:
     """Weights that differ in a single byte are refused by their SHA-256."""
     path = copied_models / "garment.onnx"

@@ -4,16 +4,15 @@ import numpy as np
 import pytest
 
 from training.calibrate import expected_calibration_error, fit_temperature, reheat
-from training.plan import FIRST, QUICK_FIRST, QUICK_SECOND, SECOND, Plan
+from training.plan import QUICK_ROUNDS, ROUNDS, Plan
 
 
-@pytest.mark.parametrize("plan", [FIRST, SECOND, QUICK_FIRST, QUICK_SECOND])
+@pytest.mark.parametrize("plan", ROUNDS + QUICK_ROUNDS)
 def test_every_epoch_of_a_plan_has_a_size_that_the_network_takes(plan: Plan) -> None:
     sides = [plan.side_at(epoch) for epoch in range(plan.epochs)]
     assert sides == sorted(sides)
     assert all(side % 32 == 0 for side in sides)
     assert plan.mild_epochs < plan.epochs
-    assert plan.second_look_epoch < plan.epochs
     with pytest.raises(ValueError, match="past the last epoch"):
         plan.side_at(plan.epochs)
 
