@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import cv2
 import numpy as np
@@ -19,21 +20,25 @@ Floats = NDArray[np.float32]
 Cells = NDArray[np.intp]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Working:
     """A photo at working size: its colours, their histogram cells, and the place of each pixel."""
 
     rgb: Pixels  # (h, w, 3)
     lab: Floats  # (h, w, 3) CIELAB, hue axes stretched
     plain_lab: Floats  # (h, w, 3) CIELAB as it is
-    cells: Cells  # (h, w) index into a flat histogram of `LEVELS`
     down: Floats  # (h, 1) distance from the middle row, 0..1
     across: Floats  # (1, w) distance from the middle column, 0..1
 
     @property
     def shape(self) -> tuple[int, int]:
-        height, width = self.cells.shape
+        height, width = self.lab.shape[:2]
         return height, width
+
+    @cached_property
+    def cells(self) -> Cells:
+        """(h, w) index into a flat histogram of `levels()`."""
+        return cells_of(self.plain_lab)
 
     def frame(self, share: float) -> NDArray[np.bool_]:
         """True (h, w) in the outermost `share` of the picture."""
@@ -56,7 +61,6 @@ def working_copy(rgb: Pixels, side: int = SIDE) -> Working:
         rgb=small,
         lab=lab * np.array([1, _CHROMA, _CHROMA], np.float32),
         plain_lab=lab,
-        cells=cells_of(lab),
         down=_from_middle(size[1])[:, None],
         across=_from_middle(size[0])[None],
     )
