@@ -12,7 +12,7 @@ from training.drawings import draw_nothing
 from training.photos import CLASSES, list_photos, read_rgb
 
 FILE, DESCRIPTION = "garment.onnx", "garment.json"
-INPUT_SIDE, CLOSER_SIDE = 192, 192  # of the first look and of the second, at the garment
+INPUT_SIDE, CLOSER_SIDE = 192, 224  # of the first look and of the second, at the garment
 ERROR_BINS = 10
 LEAST_KEPT = 0.97  # share of the rightly named validation photos that must stay above the threshold
 

@@ -176,7 +176,7 @@ def _train_part(rank: int, plan: Plan, run: Run) -> None:
     trainer = Trainer(plan, rank, load_lessons(run.lessons), run.start)
     first, spent = trainer.take_up(run.out / STATE)
     log = _Log(run, spent) if rank == 0 else None
-    for epoch in range(first, plan.epochs):
+    for epoch in range(first, plan.run):
         losses = trainer.run_epoch(epoch)
         if log is not None:
             log.write(trainer, epoch, losses)
@@ -198,7 +198,7 @@ class _Log:
 
     def write(self, trainer: Trainer, epoch: int, losses: tuple[float, float]) -> None:
         """One line of log.jsonl."""
-        side, last = trainer.plan.side_at(epoch), epoch == trainer.plan.epochs - 1
+        side, last = trainer.plan.side_at(epoch), epoch == trainer.plan.run - 1
         entry = {"epoch": epoch, "side": side, "mask": losses[0], "category": losses[1]}
         entry["seconds"] = self.seconds()
         if epoch % 6 == 5 or last:

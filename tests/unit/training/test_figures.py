@@ -13,6 +13,7 @@ def test_every_epoch_of_a_plan_has_a_size_that_the_network_takes(plan: Plan) -> 
     assert sides == sorted(sides)
     assert all(side % 32 == 0 for side in sides)
     assert plan.mild_epochs < plan.epochs
+    assert 0 < plan.run <= plan.epochs
     with pytest.raises(ValueError, match="past the last epoch"):
         plan.side_at(plan.epochs)
 
