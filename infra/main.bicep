@@ -159,6 +159,9 @@ output APP_NAME string = resources.outputs.appName
 output APP_URL string = resources.outputs.appUrl
 output HOST_STORAGE_NAME string = resources.outputs.hostStorageName
 output PACKAGE_CONTAINER_URL string = resources.outputs.packageContainerUrl
+// For the hook that waits for the roles: azd hands outputs to hooks, but not what it fills parameters with.
+output DEPLOYER_PRINCIPAL_ID string = principalId
+output PACKAGE_CONTAINER_IS_PUBLIC bool = !vnetEnabled
 output DATA_STORAGE_NAME string = resources.outputs.dataStorageName
 output APP_IDENTITY_CLIENT_ID string = resources.outputs.appIdentityClientId
 output KEDA_IDENTITY_CLIENT_ID string = resources.outputs.kedaIdentityClientId

@@ -5,8 +5,8 @@ if (-not $env:PACKAGE_CONTAINER_URL) { throw 'PACKAGE_CONTAINER_URL is set by th
 $limitSeconds = if ($env:ROLE_WAIT_SECONDS) { [int]$env:ROLE_WAIT_SECONDS } else { 300 }
 $pauseSeconds = if ($env:ROLE_WAIT_PAUSE_SECONDS) { [int]$env:ROLE_WAIT_PAUSE_SECONDS } else { 10 }
 
-if (-not $env:AZURE_PRINCIPAL_ID) {
-    Write-Output "No principal to ask with: waiting $limitSeconds s for the roles."
+if (-not $env:DEPLOYER_PRINCIPAL_ID -or $env:PACKAGE_CONTAINER_IS_PUBLIC -eq 'false') {
+    Write-Output "Nobody to ask as, or a private storage account: waiting $limitSeconds s for the roles."
     Start-Sleep -Seconds $limitSeconds
     exit 0
 }

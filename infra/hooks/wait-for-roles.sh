@@ -7,8 +7,8 @@ set -eu
 limit_seconds=${ROLE_WAIT_SECONDS:-300}
 pause_seconds=${ROLE_WAIT_PAUSE_SECONDS:-10}
 
-if [ -z "${AZURE_PRINCIPAL_ID:-}" ]; then
-  echo "No principal to ask with: waiting $limit_seconds s for the roles."
+if [ -z "${DEPLOYER_PRINCIPAL_ID:-}" ] || [ "${PACKAGE_CONTAINER_IS_PUBLIC:-true}" = false ]; then
+  echo "Nobody to ask as, or a private storage account: waiting $limit_seconds s for the roles."
   sleep "$limit_seconds"
   exit 0
 fi
@@ -30,7 +30,7 @@ while :; do
   fi
   if [ "$waited" -ge "$limit_seconds" ]; then
     echo "Roles do not work after $waited s (storage answered $status)." >&2
-    echo "They may take up to ten minutes: run 'azd deploy' then. A private storage account is not reachable from here." >&2
+    echo "They may take up to ten minutes: run 'azd deploy' then." >&2
     exit 1
   fi
   sleep "$pause_seconds"

@@ -15,6 +15,8 @@ import yaml
 from tests.infra.bicep_tree import BicepFile, body_of, named, properties, read_bicep, text
 
 ENVIRONMENT_VALUE = re.compile(r"\$\{(\w+)(=[^}]*)?\}")
+_READ = re.compile(r"\$(?:\{|env:)([A-Z][A-Z_]+)")  # of a shell, of PowerShell
+_OWN = {"ROLE_WAIT_SECONDS", "ROLE_WAIT_PAUSE_SECONDS"}  # whoever runs a hook may set these
 # azd always has these; everything else in a parameter file needs a default of its own.
 ALWAYS_THERE = {"AZURE_ENV_NAME", "AZURE_LOCATION"}
 
@@ -51,10 +53,11 @@ def check_hooks(root: Path) -> list[str]:
     outputs = read_bicep(root / "infra/main.bicep").of_kind("output")
     found = run.stdout.splitlines() + run.stderr.splitlines()
     for script in sorted((root / "infra/hooks").iterdir()):
-        if "PACKAGE_CONTAINER_URL" not in script.read_text():
+        read = set(_READ.findall(script.read_text()))
+        if "PACKAGE_CONTAINER_URL" not in read:
             found.append(f"{script.name} does not ask the package container")
-    if "PACKAGE_CONTAINER_URL" not in outputs:
-        found.append("main.bicep does not put out PACKAGE_CONTAINER_URL")
+        missing = sorted(name for name in read - outputs.keys() if name not in _OWN)
+        found += [f"main.bicep does not put out {name} for {script.name}" for name in missing]
     return found
 
 

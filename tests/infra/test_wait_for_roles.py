@@ -79,7 +79,9 @@ def run_hook(tools: Path, **environment: str) -> subprocess.CompletedProcess[str
 def test_hook_when_roles_come_late(tools: Path) -> None:
     """The hook asks again until storage answers, with the deployer's token."""
     with storage(403, 403, 200) as server:
-        run = run_hook(tools, PACKAGE_CONTAINER_URL=server.container_url, AZURE_PRINCIPAL_ID="me")
+        run = run_hook(
+            tools, PACKAGE_CONTAINER_URL=server.container_url, DEPLOYER_PRINCIPAL_ID="me"
+        )
     assert run.returncode == 0, run.stderr
     listing = "/deployments?restype=container&comp=list&maxresults=1"
     assert server.asked == [(listing, f"Bearer {TOKEN}")] * 3
@@ -91,7 +93,7 @@ def test_hook_when_roles_never_come(tools: Path) -> None:
         run = run_hook(
             tools,
             PACKAGE_CONTAINER_URL=server.container_url,
-            AZURE_PRINCIPAL_ID="me",
+            DEPLOYER_PRINCIPAL_ID="me",
             ROLE_WAIT_SECONDS="0",
         )
     assert run.returncode == 1
@@ -103,6 +105,19 @@ def test_hook_without_a_principal(tools: Path) -> None:
     """Without somebody to ask as, the hook waits its fixed time and goes on."""
     with storage(403) as server:
         run = run_hook(tools, PACKAGE_CONTAINER_URL=server.container_url, ROLE_WAIT_SECONDS="0")
+    assert (run.returncode, server.asked) == (0, [])
+
+
+def test_hook_where_storage_is_private(tools: Path) -> None:
+    """No listing from outside could ever answer: the deployment goes on after the fixed time."""
+    with storage(403) as server:
+        run = run_hook(
+            tools,
+            PACKAGE_CONTAINER_URL=server.container_url,
+            DEPLOYER_PRINCIPAL_ID="me",
+            PACKAGE_CONTAINER_IS_PUBLIC="false",
+            ROLE_WAIT_SECONDS="0",
+        )
     assert (run.returncode, server.asked) == (0, [])
 
 
