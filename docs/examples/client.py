@@ -15,6 +15,8 @@ from typing import Any
 import httpx
 
 TRIES = 5
+HELD = "IDEMPOTENCY_KEY_IN_FLIGHT"  # by an earlier try, at work or lost on its way
+HELD_FOR = 130  # seconds, a little more than the service lets a lost request hold its key
 
 
 class FittingRoom:
@@ -41,19 +43,41 @@ class FittingRoom:
             time.sleep(status.json()["retryAfterSeconds"] or 0)
 
     def _again(self, method: str, path: str, **sent: Any) -> httpx.Response:
-        """Repeats what a problem calls retryable, and what got no answer."""
+        """Repeats what a problem calls retryable, and what got no answer of the API."""
         for tried in range(1, TRIES + 1):
             try:
-                answer = self._http.request(method, path, **sent)
+                answer = self._once_free(method, path, **sent)
             except httpx.TransportError:
                 if tried == TRIES:
                     raise
                 time.sleep(2**tried)
                 continue
-            if answer.is_success or not answer.json().get("retryable") or tried == TRIES:
+            if answer.is_success or not _retryable(answer) or tried == TRIES:
                 break
             time.sleep(int(answer.headers.get("Retry-After", 2**tried)))
         return answer.raise_for_status()
+
+    def _once_free(self, method: str, path: str, **sent: Any) -> httpx.Response:
+        """One try: waiting for a key that an earlier one holds is none of its own."""
+        until = time.monotonic() + HELD_FOR
+        while True:
+            answer = self._http.request(method, path, **sent)
+            if _problem(answer).get("code") != HELD or time.monotonic() >= until:
+                return answer
+            time.sleep(int(answer.headers["Retry-After"]))
+
+
+def _retryable(answer: httpx.Response) -> bool:
+    """The host's own errors do not say: a lost worker, a host that starts or has too much to do."""
+    of_the_host = answer.status_code == 429 or answer.status_code >= 500
+    return _problem(answer).get("retryable", of_the_host)
+
+
+def _problem(answer: httpx.Response) -> dict[str, Any]:
+    try:
+        return answer.json()
+    except ValueError:
+        return {}
 
 
 def main(base_url: str, *photos: str) -> None:

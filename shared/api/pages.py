@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from shared.api.exchange import Answer, Request
 from shared.domain.draft import Metadata
 from shared.domain.errors import RequestError
-from shared.identity import KEY
+from shared.identity import EASYAUTH, KEY
 from shared.settings import Settings
 
 _FOLDER = Path(__file__).resolve().parents[1] / "pages"
@@ -27,6 +27,7 @@ _POLICY = (
     f"img-src 'self' blob: data: https: {_LOCAL_STORAGE}; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'none'"
 )
+_SIGN_IN = "/.auth/login/aad"  # the platform's own address, on every app that has its sign-in
 _HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
@@ -47,6 +48,7 @@ def app_page(
     config = {
         "categories": [*settings().categories, Metadata().category],
         "palette": palette,
+        "signIn": _SIGN_IN if mode == EASYAUTH else None,
     }
     return _page("app", request, config)
 

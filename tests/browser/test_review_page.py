@@ -7,8 +7,11 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
+from shared.domain.draft import DraftStatus
+
 STATUS = re.compile(r"/wardrobe/drafts/status")
 UPLOAD = re.compile(r"/wardrobe/drafts$")
+ONE = re.compile(r"/wardrobe/drafts/[-0-9a-f]{36}$")
 
 
 @pytest.mark.parametrize("width", ["desktop", "phone"])
@@ -34,7 +37,7 @@ def test_category_and_colours_are_corrected(visit, width):
 
 
 def test_correction_of_what_somebody_else_corrected(visit):
-    """The page says so, keeps what was typed, and saves at the second try."""
+    """The page says so, keeps what was typed and what they wrote, and saves at the second try."""
     visitor = visit()
     draft = visitor.service.ready(visitor.api)
     page = visitor.page
@@ -48,8 +51,70 @@ def test_correction_of_what_somebody_else_corrected(visit):
     page.get_by_role("button", name="Save", exact=True).click()
     expect(page.locator("#editor-notice")).to_contain_text("has changed meanwhile")
     expect(page.get_by_label("Title")).to_have_value("Mine")
+    expect(page.get_by_label("Notes")).to_have_value("Theirs")
     page.get_by_role("button", name="Save", exact=True).click()
     expect(page.get_by_role("heading", name="Mine")).to_be_visible()
+    metadata = visitor.api.get(f"/wardrobe/drafts/{draft['id']}").json()["metadata"]
+    assert (metadata["title"], metadata["notes"]) == ("Mine", "Theirs")
+
+
+def test_correction_that_cannot_be_read_again(visit):
+    """Somebody was faster, then the line is lost: the dialog says so and keeps what was typed."""
+    visitor = visit()
+    visitor.service.place(visitor.owner, status=DraftStatus.READY)
+    page = visitor.page
+    page.reload()
+    page.get_by_role("button", name=re.compile("^Correct")).click()
+    page.get_by_label("Title").fill("Mine")
+    stale = {"status": 412, "code": "STALE", "detail": "Stale.", "retryable": False}
+    page.route(
+        ONE,
+        lambda route: (
+            route.fulfill(status=412, json=stale)
+            if route.request.method == "PATCH"
+            else route.abort()
+        ),
+    )
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.locator("#editor-notice")).to_have_text("The service does not answer.")
+    expect(page.get_by_label("Title")).to_have_value("Mine")
+
+
+def test_cut_out_that_is_not_in_use_has_no_preview(visit):
+    """It has no address: the dialog shows no other picture in its place, and says when it comes."""
+    visitor = visit()
+    draft = visitor.service.ready(visitor.api)
+    visitor.api.patch(
+        f"/wardrobe/drafts/{draft['id']}", json={"useImage": "original"}, headers={"If-Match": "*"}
+    ).raise_for_status()
+    page = visitor.page
+    page.reload()
+    page.get_by_role("button", name=re.compile("^Correct")).click()
+    expect(page.get_by_role("img", name="The photo as taken")).to_be_visible()
+    page.get_by_label("Cut out").check()
+    expect(page.locator("#editor-image")).to_be_hidden()
+    expect(page.get_by_text("The cut-out is shown after saving.")).to_be_visible()
+    visitor.keep("desktop-6-unseen")
+    page.get_by_label("As taken").check()
+    expect(page.get_by_role("img", name="The photo as taken")).to_be_visible()
+    expect(page.get_by_text("The cut-out is shown after saving.")).to_be_hidden()
+
+
+def test_accept_all_goes_on_after_a_photo_that_has_changed(visit):
+    """One is refused and cannot be read again: its tile says why, the others are accepted."""
+    visitor = visit()
+    for _ in range(2):
+        visitor.service.place(visitor.owner, status=DraftStatus.READY)
+    page = visitor.page
+    page.reload()
+    page.route(ONE, lambda route: route.abort())
+    refused = {"status": 409, "code": "DRAFT_FAILED", "detail": "It failed.", "retryable": False}
+    page.route(
+        re.compile("/accept$"), lambda route: route.fulfill(status=409, json=refused), times=1
+    )
+    page.get_by_role("button", name="Accept all 2 ready").click()
+    visitor.wait_for("Accepted", 1, timeout=20)
+    expect(page.locator(".tile").get_by_text("It failed.")).to_be_visible()
 
 
 def test_cut_out_is_undone_and_used_again(visit):

@@ -8,10 +8,20 @@ import pytest
 from playwright.sync_api import expect
 
 from shared.domain.draft import DraftStatus
-from tests.api.service import PHOTOS
+from tests.api.service import PHOTOS, running
 
 STATUS = re.compile(r"/wardrobe/drafts/status")
 UPLOAD = re.compile(r"/wardrobe/drafts$")
+LIST = re.compile(r"/wardrobe/drafts\?")
+HELD = {
+    "json": {
+        "status": 409,
+        "code": "IDEMPOTENCY_KEY_IN_FLIGHT",
+        "detail": "Held.",
+        "retryable": True,
+    },
+    "headers": {"Retry-After": "0.05"},
+}
 
 
 @pytest.fixture
@@ -135,27 +145,71 @@ def test_lost_connection_is_told_and_mended(visit):
     expect(page.locator("#notice")).to_be_hidden()
 
 
+def answer_first(page, *answers):
+    """These answers to the first uploads, the service's own after them; the keys that were sent."""
+    keys = []
+
+    def fulfill(route):
+        if route.request.method == "POST":
+            keys.append(route.request.headers["idempotency-key"])
+            if len(keys) <= len(answers):
+                route.fulfill(**answers[len(keys) - 1])
+                return
+        route.fallback()
+
+    page.route(UPLOAD, fulfill)
+    return keys
+
+
 def test_upload_that_is_refused_for_now_is_sent_again(visit):
     """429: the page waits as told and sends the same request, under the same key."""
     visitor = visit()
-    page = visitor.page
-    keys = []
-
-    def busy_at_first(route):
-        if route.request.method != "POST":
-            route.fallback()
-            return
-        keys.append(route.request.headers["idempotency-key"])
-        if len(keys) > 1:
-            route.fallback()
-            return
-        problem = {"status": 429, "code": "RATE_LIMITED", "detail": "Too many.", "retryable": True}
-        route.fulfill(status=429, json=problem, headers={"Retry-After": "1"})
-
-    page.route(UPLOAD, busy_at_first)
+    problem = {"status": 429, "code": "RATE_LIMITED", "detail": "Too many.", "retryable": True}
+    busy = {"status": 429, "json": problem, "headers": {"Retry-After": "1"}}
+    keys = answer_first(visitor.page, busy)
     visitor.choose(PHOTOS[0])
-    expect(page.locator("#notice")).to_contain_text("Too many. The photos are sent again in 1 s.")
+    expect(visitor.page.locator("#notice")).to_contain_text(
+        "Too many. The photos are sent again in 1 s."
+    )
     visitor.wait_for("Ready", 1)
+    assert len(set(keys)) == 1
+
+
+@pytest.mark.parametrize(
+    ("status", "body"), [(500, ""), (503, "Function host is not running."), (429, "")]
+)
+def test_upload_that_the_host_refuses_is_sent_again(visit, status, body):
+    """A lost worker, a host that starts or has too much to do: the same request, the same key."""
+    visitor = visit()
+    keys = answer_first(visitor.page, {"status": status, "body": body})
+    visitor.choose(PHOTOS[0])
+    visitor.wait_for("Sending", 0)
+    assert visitor.tiles("Rejected") == 0
+    assert len(visitor.api.get("/wardrobe/drafts").json()["drafts"]) == 1
+    assert (len(keys), len(set(keys))) == (2, 1)
+
+
+def test_upload_waits_for_a_key_that_a_lost_request_holds(visit):
+    """The key is held for two minutes: these answers use up no tries."""
+    visitor = visit()
+    keys = answer_first(visitor.page, *[{"status": 409} | HELD] * 9)
+    visitor.choose(PHOTOS[0])
+    visitor.wait_for("Sending", 0)
+    assert visitor.tiles("Rejected") == 0
+    assert (len(keys), len(set(keys))) == (10, 1)
+
+
+def test_upload_does_not_wait_for_a_key_for_ever(visit):
+    """Once it must be free again, the tries count."""
+    visitor = visit(at_once=False)
+    page = visitor.page
+    page.clock.install()
+    page.goto(f"{visitor.service.host.base_url}/app")
+    keys = answer_first(page, *[{"status": 409} | HELD] * 999)
+    visitor.choose(PHOTOS[0])
+    expect(page.locator("#notice")).to_contain_text("Held.")
+    page.clock.fast_forward(131_000)
+    visitor.wait_for("Rejected", 1, timeout=20)
     assert len(set(keys)) == 1
 
 
@@ -175,6 +229,41 @@ def test_answer_that_is_lost_makes_no_second_draft(visit):
     visitor.choose(PHOTOS[0])
     visitor.wait_for("Ready", 1)
     assert len(visitor.api.get("/wardrobe/drafts").json()["drafts"]) == 1
+
+
+def test_list_that_came_at_the_second_try(visit):
+    """The button that said so leads to the older photos again."""
+    visitor = visit(at_once=False)
+    page = visitor.page
+    more = page.locator("#more")
+    page.route(LIST, lambda route: route.fulfill(json={"drafts": [], "continuation": "x"}))
+    page.route(LIST, lambda route: route.abort(), times=1)
+    page.goto(f"{visitor.service.host.base_url}/app")
+    expect(more).to_have_text("Try again")
+    more.click()
+    expect(more).to_have_text("Show older")
+
+
+def test_visitor_who_is_not_signed_in_is_led_there_and_back(visit, azurite):
+    """Only where the platform signs people in; the link goes when it knows them."""
+    visitor = visit()
+    page = visitor.page
+    link = page.get_by_role("link", name="Sign in")
+    page.route(LIST, lambda route: route.fulfill(status=401, json={}), times=1)
+    page.reload()
+    expect(page.locator("#notice")).to_contain_text("You are not signed in.")
+    expect(link).to_have_count(0)
+    with running(azurite, AUTH_MODE="easyauth", WEBSITE_AUTH_ENABLED="true") as app:
+        page.goto(f"{app.host.base_url}/app")
+        expect(page.locator("#notice")).to_contain_text("You are not signed in.")
+        expect(link).to_have_attribute(
+            "href", "/.auth/login/aad?post_login_redirect_uri=%2Fapi%2Fapp"
+        )
+        visitor.keep("desktop-10-sign-in")
+        page.set_extra_http_headers({"X-MS-CLIENT-PRINCIPAL-ID": visitor.owner})
+        page.get_by_role("button", name="Try again").click()
+        expect(page.locator("#empty")).to_be_visible()
+        expect(link).to_be_hidden()
 
 
 def test_changes_are_told_to_screen_readers(visit):

@@ -1,13 +1,15 @@
 // The calls of the page. Every error is a Problem with the words of the API.
 
 const BASE = document.body.dataset.base;
+const SIGN_IN = document.getElementById("sign-in");
 
 export class Problem extends Error {
   constructor(status, body, retryAfter) {
     super(body.detail ?? "The service does not answer.");
     this.status = status;
     this.code = body.code ?? "";
-    this.retryable = Boolean(body.retryable) || status === 0;
+    // The host's own errors do not say: a lost worker, a host that starts or has too much to do.
+    this.retryable = body.retryable ?? (status === 0 || status === 429 || status >= 500);
     this.retryAfter = retryAfter;
     this.drafts = body.drafts ?? [];
   }
@@ -20,12 +22,14 @@ async function call(method, path, { body, json, headers = {} } = {}) {
     sent.headers["Content-Type"] = "application/json";
   }
   let answer;
+  let text;
   try {
     answer = await fetch(`${BASE}/${path}`, sent);
+    text = await answer.text();
   } catch {
     throw new Problem(0, {}, 0);
   }
-  const text = await answer.text();
+  SIGN_IN.hidden = answer.status !== 401;
   const content = parsed(text);
   if (!answer.ok) {
     if (answer.status === 401) content.detail = "You are not signed in. Sign in and load this page again.";

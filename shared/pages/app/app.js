@@ -49,9 +49,9 @@ async function act(name, item) {
   try {
     await ACTS[name](item);
   } catch (error) {
-    item.trouble = error.message;
     if (error.status === 404) drop(item);
-    if (error.status === 409) await ACTS.refresh(item);
+    if (error.status === 409 && name !== "refresh") await act("refresh", item);
+    item.trouble = error.message;
   } finally {
     item.pending = false;
     refresh(item);
@@ -148,6 +148,7 @@ async function load() {
     items.push(...content.drafts.filter((draft) => !known.has(draft.id)).map((draft) => ({ draft })));
     older = content.continuation;
     $("more").hidden = !older;
+    $("more").textContent = "Show older";
     tell("");
     draw();
     watch.soon();
@@ -165,6 +166,12 @@ function tell(text) {
 
 function say(text) {
   $("live").textContent = text;
+}
+
+// And back to this page. Where the platform signs nobody in there is no such link.
+function leadToSignIn() {
+  if (config.signIn) $("sign-in").href = `${config.signIn}?post_login_redirect_uri=${encodeURIComponent(location.pathname)}`;
+  else $("sign-in").remove();
 }
 
 function listen() {
@@ -187,5 +194,6 @@ function listen() {
   document.addEventListener("paste", (event) => add(event.clipboardData.files));
 }
 
+leadToSignIn();
 listen();
 load();

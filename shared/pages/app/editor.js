@@ -22,30 +22,43 @@ export class Editor {
 
   async open(item) {
     const { content: draft, etag } = await api.get(item.draft.id);
-    Object.assign(this, { item, draft, etag, colors: [...(draft.metadata?.colors ?? [])] });
+    Object.assign(this, { item, draft, etag });
     part("title").textContent = nameOf(item);
-    part("category").value = draft.metadata?.category ?? "Uncategorised";
-    part("name").value = draft.metadata?.title ?? "";
-    part("notes").value = draft.metadata?.notes ?? "";
-    for (const radio of part("use").querySelectorAll("input")) radio.checked = radio.value === draft.image?.use;
-    part("use").hidden = !draft.image;
-    part("accept").hidden = draft.status !== "Ready";
     part("delete").textContent = "Delete";
     this.sure = false;
     this.tell("");
-    this.showColors();
-    this.showImage();
+    this.fill();
     part().showModal();
   }
 
+  // Every field from the draft, but for what `mine` names.
+  fill(mine = {}) {
+    const { category, title, notes, colors, useImage } = { ...valuesOf(this.draft), ...mine };
+    this.colors = [...colors];
+    part("category").value = category;
+    part("name").value = title ?? "";
+    part("notes").value = notes ?? "";
+    for (const radio of part("use").querySelectorAll("input")) radio.checked = radio.value === useImage;
+    part("use").hidden = !this.draft.image;
+    part("accept").hidden = this.draft.status !== "Ready";
+    this.showColors();
+    this.showImage();
+  }
+
   showImage() {
-    const image = part("image");
     const use = part("use").querySelector("input:checked")?.value;
-    const shown = this.draft.image;
-    const base = `${document.body.dataset.base}/wardrobe/drafts/${this.draft.id}/image`;
-    image.hidden = !shown;
-    if (shown) image.src = use === shown.use ? shown.displayUrl : `${base}/${use === "original" ? "original-display" : "display"}`;
-    image.alt = use === "original" ? "The photo as taken" : "The garment, cut out";
+    const source = this.sourceOf(use);
+    part("image").hidden = !source;
+    if (source) part("image").src = source;
+    part("image").alt = use === "original" ? "The photo as taken" : "The garment, cut out";
+    part("unseen").hidden = Boolean(source) || !this.draft.image;
+  }
+
+  // The cut-out has an address only while the draft uses it.
+  sourceOf(use) {
+    const { id, image } = this.draft;
+    if (!image || image.use === use) return image?.displayUrl;
+    return use === "original" ? `${document.body.dataset.base}/wardrobe/drafts/${id}/image/original-display` : null;
   }
 
   showColors() {
@@ -76,7 +89,6 @@ export class Editor {
   }
 
   changes() {
-    const old = this.draft.metadata ?? { category: "Uncategorised", title: null, notes: null, colors: [] };
     const now = {
       category: part("category").value,
       title: part("name").value.trim() || null,
@@ -84,8 +96,8 @@ export class Editor {
       colors: this.colors.map(({ name, hex, share }) => ({ name, hex, ...(share === undefined ? {} : { share }) })),
       useImage: part("use").querySelector("input:checked")?.value,
     };
-    const same = { ...old, useImage: this.draft.image?.use };
-    return Object.fromEntries(Object.entries(now).filter(([key, value]) => JSON.stringify(value) !== JSON.stringify(same[key])));
+    const old = valuesOf(this.draft);
+    return Object.fromEntries(Object.entries(now).filter(([key, value]) => JSON.stringify(value) !== JSON.stringify(old[key])));
   }
 
   async submit(event) {
@@ -100,18 +112,21 @@ export class Editor {
       part().close();
       if (accept) this.does.accept(this.item);
     } catch (error) {
-      await this.mend(error);
+      this.tell(error.status === STALE ? await this.mend() : error.message);
     }
   }
 
-  async mend(error) {
-    if (error.status !== STALE) {
-      this.tell(error.message);
-      return;
+  // Somebody was faster: what they wrote comes in beside what was entered here. Gives the words for it.
+  async mend() {
+    try {
+      const { content, etag } = await api.get(this.draft.id);
+      const mine = this.changes();
+      Object.assign(this, { draft: content, etag });
+      this.fill(mine);
+      return "This photo has changed meanwhile. What you entered is still here: save again.";
+    } catch (error) {
+      return error.message;
     }
-    const { content, etag } = await api.get(this.draft.id);
-    Object.assign(this, { draft: content, etag });
-    this.tell("This photo has changed meanwhile. What you entered is still here: save again.");
   }
 
   remove() {
@@ -128,4 +143,9 @@ export class Editor {
     part("notice").textContent = text;
     part("notice").hidden = !text;
   }
+}
+
+function valuesOf(draft) {
+  const none = { category: "Uncategorised", title: null, notes: null, colors: [] };
+  return { ...(draft.metadata ?? none), useImage: draft.image?.use };
 }

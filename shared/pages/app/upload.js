@@ -5,6 +5,8 @@ import { api, Problem } from "./api.js";
 const MOST_FILES = 10;
 const MOST_BYTES = 10_000_000;
 const TRIES = 5;
+const HELD = "IDEMPOTENCY_KEY_IN_FLIGHT"; // by an earlier try, at work or lost on its way
+const HELD_FOR = 130_000; // ms, a little more than the service lets a lost request hold its key
 
 // `sent(items)` is told of each request's items once they are drafts or refused.
 export async function upload(items, { keep, sent, waiting }) {
@@ -29,13 +31,17 @@ async function send(batch, keep, waiting) {
   for (const { file } of batch) form.append("files", file, file.name);
   if (keep) form.append("skipSegmentation", "true");
   const key = newKey();
-  for (let n = 1; ; n += 1) {
+  let tries = 0;
+  let free = 0; // when a held key must be free again; waiting until then uses up no tries
+  for (;;) {
     try {
       return (await api.upload(form, key)).content.drafts;
     } catch (error) {
-      const again = error instanceof Problem && error.retryable && n < TRIES;
-      if (!again) throw error;
-      const seconds = error.retryAfter || 2 ** n;
+      if (!(error instanceof Problem && error.retryable)) throw error;
+      free = error.code === HELD ? free || Date.now() + HELD_FOR : 0;
+      if (Date.now() >= free) tries += 1;
+      if (tries === TRIES) throw error;
+      const seconds = error.retryAfter || 2 ** tries;
       waiting(error, seconds);
       await new Promise((resume) => setTimeout(resume, seconds * 1000));
     }

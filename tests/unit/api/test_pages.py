@@ -36,6 +36,14 @@ def test_page_is_filled_with_its_addresses_and_choices():
     assert "{{" not in text
 
 
+@pytest.mark.parametrize(("mode", "address"), [("easyauth", "/.auth/login/aad"), ("local", None)])
+def test_page_knows_where_people_sign_in(mode, address):
+    """At the platform, where that asks who they are."""
+    text = app(mode=mode).body.decode()
+    config = json.loads(html.unescape(re.search(r'data-config="([^"]*)"', text)[1]))
+    assert config["signIn"] == address
+
+
 @pytest.mark.parametrize("path", ["app", "app/"])
 def test_page_finds_its_files_with_and_without_a_slash(path):
     """Both addresses are the same page."""
