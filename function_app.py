@@ -131,10 +131,10 @@ def health_live(req: func.HttpRequest) -> func.HttpResponse:
 
 @app.route("health/ready", methods=["GET"], auth_level=ANYONE)
 def health_ready(req: func.HttpRequest) -> func.HttpResponse:
-    from process_image_job.readiness import model_usable
+    from process_image_job.readiness import worker_usable
     from shared.bootstrap import dependencies
 
-    return front.serve(req, "health_ready", connect=dependencies, model_usable=model_usable)
+    return front.serve(req, "health_ready", connect=dependencies, worker_usable=worker_usable)
 
 
 @app.route("ops/summary", methods=["GET"], auth_level=OPERATOR)

@@ -155,11 +155,12 @@ def _send(numbers: range, seed: int, ground: Rig, load: Load, over: threading.Ev
 
 
 def _kill_workers(plan: Plan, ground: Rig, over: threading.Event) -> None:
-    """A little off the beat, so that it is not in step with a timer for the whole run."""
-    chance = random.Random(plan.seed)
-    while not over.wait(plan.kill_every * chance.uniform(0.8, 1.2)):
+    """The first amid the uploads; then off the beat, so as not to be in step with a timer."""
+    chance, pause = random.Random(plan.seed), plan.upload_pause
+    while not over.wait(pause):
         ground.watch_host()
         ground.kill_worker()
+        pause = plan.kill_every * chance.uniform(0.8, 1.2)
 
 
 def _kill_the_rest(plan: Plan, ground: Rig, load: Load, over: threading.Event) -> None:

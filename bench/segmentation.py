@@ -20,10 +20,9 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from bench.peers import u2netp_prior
-from process_image_job.pipeline import LEAST_CONFIDENCE
 from process_image_job.segmenters.local import LocalSegmenter, Prior
 from process_image_job.steps.decode import decode
-from process_image_job.values import Pixels, Segmenter
+from process_image_job.values import LEAST_CONFIDENCE, Pixels, Segmenter
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "garments-validation"
 WORST = 24

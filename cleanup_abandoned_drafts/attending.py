@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import islice
 
 from cleanup_abandoned_drafts.policy import Verdict, verdict
 from shared import telemetry
@@ -30,6 +31,7 @@ _STUCK = "Processing did not get going for two hours. Try again."
 _ABANDONED = "The photo was not uploaded in time. Choose it again."
 
 
+_COUNTED = 9_999  # more of them only cost the time that is up
 _UNKNOWN_HEAD = datetime(1970, 1, 1, tzinfo=UTC)  # everything may be waiting behind it
 
 
@@ -63,7 +65,7 @@ def attend_all(entries: Iterator[DueEntry], attention: Attention, turn: Turn) ->
     try:
         for entry in entries:
             if turn.time_is_up():
-                return report + JobReport(remaining=1 + sum(1 for _ in entries))
+                return report + JobReport(remaining=1 + sum(1 for _ in islice(entries, _COUNTED)))
             report += JobReport(examined=1) + _attend_safely(entry, attention)
     except StorageUnavailableError as error:  # the index itself: the rest is still to be read
         telemetry.due_entry_failed(code=error.code, draft_id="")
@@ -76,13 +78,15 @@ def _attend_safely(entry: DueEntry, attention: Attention) -> JobReport:
         return _attend(entry, attention)
     except ConflictError:  # somebody else attends to it: the entry stays for the next run
         return JobReport()
-    except (IngestError, ValueError) as error:  # storage is away, or the row is damaged
+    except (IngestError, ValueError) as error:  # storage is away, or row or entry is damaged
         code = error.code if isinstance(error, IngestError) else type(error).__name__
         telemetry.due_entry_failed(code=code, draft_id=entry.draft_id)
         return JobReport(failed_rows=1)
 
 
 def _attend(entry: DueEntry, attention: Attention) -> JobReport:
+    if entry.damaged:
+        raise ValueError("a due entry that cannot be read")
     if _waits_in_line(entry, attention.head):
         return JobReport()
     if not entry.is_draft:
@@ -135,8 +139,9 @@ def _forget_key(entry: DueEntry, attention: Attention) -> JobReport:
         if _settled(entry, now):
             deps.due.remove(entry)
         return JobReport()
-    until = row.values["until"]
-    assert isinstance(until, datetime)
+    until = row.values.get("until")
+    if not isinstance(until, datetime):
+        raise ValueError("an idempotency row without its time")
     if until > now:
         deps.due.move(entry, until)
         return JobReport()
@@ -164,7 +169,7 @@ def _fail(
     draft: Draft, code: str, detail: str, deps: Dependencies, *, retryable: bool
 ) -> JobReport:
     reason = DraftError(code=code, detail=detail, retryable=retryable, failed_at=deps.clock())
-    end_draft(draft, reason, deps)
+    end_draft(draft, reason, deps, permanent=not retryable)
     return JobReport(failed=1)
 
 

@@ -164,7 +164,9 @@ def _has_to_be_looked_at(draft: Draft) -> bool:
 
 def _brings_up(entry: DueEntry, draft: Draft) -> bool:
     """An entry of the same hour is put right by the sweep that reads it."""
-    return draft.due_at is not None and entry.due_at <= draft.due_at + timedelta(hours=1)
+    if entry.damaged or draft.due_at is None:
+        return False
+    return entry.due_at <= draft.due_at + timedelta(hours=1)
 
 
 def _orphan_events(seen: Snapshot) -> Iterator[Finding]:

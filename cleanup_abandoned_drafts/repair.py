@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from datetime import timedelta
 
 from cleanup_abandoned_drafts.attending import Attention, attend_all
 from cleanup_abandoned_drafts.handler import CLEANUP
@@ -21,6 +22,7 @@ from shared.line import tell_depths
 from shared.records.jobruns import JobReport, JobRuns
 
 _VERDICTS = frozenset({Verdict.RESEND, Verdict.FAIL_STUCK, Verdict.FINISH})
+_WHOLE_TICK = timedelta(minutes=9)  # functionTimeout is 10: past it the host kills other calls too
 
 
 def repair(turn: Turn) -> JobReport:
@@ -28,11 +30,7 @@ def repair(turn: Turn) -> JobReport:
     deps = turn.deps
     report = JobReport(failed_rows=tell_depths(deps))
     attention = Attention.paid_to(_VERDICTS, deps)
-    entries = (
-        entry
-        for entry in deps.due.due(deps.clock())
-        if entry.queued_at is not None or entry.unfinished
-    )
+    entries = (entry for entry in deps.due.due(deps.clock()) if entry.is_for_repair)
     report += attend_all(entries, attention, turn) + move_stuck(deps)
     return report + _go_on_with_cleanup(turn)
 
@@ -56,7 +54,7 @@ def repair_and_watch(
         return
     if done.report.remaining:
         raise NotThroughError(f"{done.report.remaining} or more are left")
-    watch_stuck(deps, pause=pause)
+    watch_stuck(deps, until=done.started_at + _WHOLE_TICK, pause=pause)
 
 
 def _go_on_with_cleanup(turn: Turn) -> JobReport:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from shared import telemetry
 from shared.dependencies import Dependencies
@@ -32,14 +32,19 @@ def move_stuck(deps: Dependencies) -> JobReport:
     return JobReport(dead_lettered=moved)
 
 
-def watch_stuck(deps: Dependencies, *, pause: Callable[[float], None] = time.sleep) -> int:
+def watch_stuck(
+    deps: Dependencies, *, until: datetime, pause: Callable[[float], None] = time.sleep
+) -> int:
     """Look at the poison queue until it is empty, at most four minutes; how many were moved.
 
     The host hides what it cannot hand over for ten minutes and takes it again within seconds of
-    its return, so that a single look every five minutes would hardly ever meet it.
+    its return, so that a single look every five minutes would hardly ever meet it. The tick has to
+    be over by `until`, however long its other work took.
     """
     moved = 0
     for glance in range(_GLANCES):
+        if deps.clock() >= until:
+            return moved
         try:
             if glance % _GLANCES_A_COUNT == 0 and deps.poisoned.depth() == 0:
                 return moved

@@ -75,11 +75,11 @@ class ModelDescription:
                 sha256=str(told["sha256"]),
                 input_side=_side(told["inputSide"]),
                 closer_side=_side(told["closerSide"]),
-                mean=float(told["pixelMean"]),
-                deviation=float(told["pixelDeviation"]),
+                mean=_within(told["pixelMean"], 0, 255),
+                deviation=_within(told["pixelDeviation"], 1, 255),
                 classes=tuple(str(name) for name in told["classes"]),
-                temperature=float(told["temperature"]),
-                uncategorised_below=float(told["uncategorisedBelow"]),
+                temperature=_within(told["temperature"], 0.01, 100),
+                uncategorised_below=_within(told["uncategorisedBelow"], 0, 1),
             )
         except OSError as error:
             raise ModelUnavailableError(f"{_DESCRIPTION} cannot be read") from error
@@ -92,6 +92,13 @@ def _side(told: Any) -> int:
     if side <= 0 or side % _STRIDE:
         raise ValueError(f"a side of {side} pixels")
     return side
+
+
+def _within(told: Any, least: float, most: float) -> float:
+    number = float(told)
+    if not least <= number <= most:  # nor is NaN
+        raise ValueError(f"{number} is not from {least} to {most}")
+    return number
 
 
 class GarmentModel:
@@ -114,6 +121,8 @@ class GarmentModel:
         with self._turn:
             net, description = self._loaded()
             mask, logits = _ask_twice(net, rgb, description)
+        if len(logits) != len(description.classes):
+            raise ModelUnavailableError(f"{_DESCRIPTION} names other classes than the network")
         shares = _softmax(logits / description.temperature)
         best = int(shares.argmax())
         return GarmentPrediction(

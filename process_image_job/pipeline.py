@@ -9,16 +9,22 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from process_image_job.segmenters.own_alpha import own_alpha
+from process_image_job.segmenters.strip import strip
 from process_image_job.steps import crop
 from process_image_job.steps.colours import garment_colours
 from process_image_job.steps.decode import decode
 from process_image_job.steps.renditions import renditions
-from process_image_job.values import CutOut, Photo, Rendered, Segmented, Segmenter
+from process_image_job.values import (
+    LEAST_CONFIDENCE,
+    CutOut,
+    Photo,
+    Rendered,
+    Segmented,
+    Segmenter,
+)
 from shared.domain.pictures import Box, Caution, Color, Segmentation
 
 __all__ = ["STEPS", "analyze", "cut_out", "decode", "load_cut_out", "render"]
-
-LEAST_CONFIDENCE = 0.5  # below this the cut-out is not shown
 
 
 def _never_late() -> None:
@@ -33,7 +39,7 @@ def cut_out(
     Raises what the segmenter raises: nothing for the local one, ProcessorUnavailableError or a
     BadImageError for the remote one.
     """
-    seen = own_alpha(photo) or segmenter(photo)
+    seen = own_alpha(photo) or strip(photo) or segmenter(photo)
     checkpoint()
     return _checkpointed(photo, seen)
 

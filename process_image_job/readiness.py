@@ -1,4 +1,4 @@
-"""Whether this deployment can cut photos out with its model; no model is loaded to say so."""
+"""Whether this deployment can do its jobs as they are set up; no model is loaded to say so."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ _WORKER = "process_image_job.handler"
 
 
 @cache
-def model_usable(folder: Path | None = None, *, worker: str = _WORKER) -> bool:
-    """The worker's libraries load, and the weights are there and those that their description
-    names. Neither changes while the process lives; why not is in the log.
+def worker_usable(*, with_model: bool, folder: Path | None = None, worker: str = _WORKER) -> bool:
+    """The worker's libraries load; where it wants the model, the weights are there and those that
+    their description names. Neither changes while the process lives; why not is in the log.
     """
     try:
         import_module(worker)
     except ImportError as error:  # a system library that is missing, such as libGL
         telemetry.worker_unusable(reason=str(error))
         return False
-    return _model_is_whole(folder)
+    return not with_model or _model_is_whole(folder)
 
 
 def _model_is_whole(folder: Path | None) -> bool:

@@ -10,11 +10,11 @@ import urllib3
 _PIECE = 65_536  # bytes
 
 
-def body_within(response: requests.Response, *, most_bytes: int, seconds: float) -> bytes:
+def body_within(response: requests.Response, *, most_bytes: int, deadline: float) -> bytes:
     """The body of a response that was asked for with `stream`; of a longer one the first bytes,
-    more than `most_bytes`. Raises requests.RequestException where it takes longer.
+    more than `most_bytes`. Raises requests.RequestException where it is not complete by
+    `deadline`, of `time.monotonic`.
     """
-    deadline = time.monotonic() + seconds
     received = bytearray()
     try:
         # read1 gives what is there; iter_content would wait until a whole piece has dripped in.
@@ -23,7 +23,7 @@ def body_within(response: requests.Response, *, most_bytes: int, seconds: float)
             if len(received) > most_bytes:
                 break
             if time.monotonic() > deadline:
-                raise requests.ReadTimeout(f"the answer is not complete after {seconds} s")
+                raise requests.ReadTimeout("the answer is not complete in time")
     except urllib3.exceptions.HTTPError as error:
         raise requests.ConnectionError from error
     return bytes(received)

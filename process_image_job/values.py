@@ -12,6 +12,8 @@ from shared.domain.pictures import Box, Caution, Segmentation
 
 Pixels = NDArray[np.uint8]
 
+LEAST_CONFIDENCE = 0.5  # below this a cut-out is not shown
+
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Photo:
@@ -54,8 +56,13 @@ class CutOut:
     mask_png: bytes  # 8-bit grey PNG of the whole photo, longest side at most 2048
     box: Box  # the garment with a margin, in pixels of the full upright photo
     confidence: float  # 0..1
-    segmentation: Segmentation  # APPLIED or LOW_CONFIDENCE
+    segmentation: Segmentation  # APPLIED, LOW_CONFIDENCE, or DEGRADED in place of either
     cautions: tuple[Caution, ...] = ()
+
+    @property
+    def shown(self) -> bool:
+        """Whether the garment is shown without its background."""
+        return self.confidence >= LEAST_CONFIDENCE
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -10,8 +10,10 @@ from functools import cache
 from threading import Lock
 
 from azure.core.credentials import TokenCredential
+from azure.core.exceptions import AzureError
 
 from shared.dependencies import Dependencies
+from shared.domain.errors import ProviderUnavailableError
 from shared.identity import Platform
 from shared.outbox import Outbox
 from shared.records.deadletters import DeadLetters
@@ -68,8 +70,11 @@ def _dependencies() -> tuple[Dependencies, Setup]:
 
 
 def access_token(scope: str) -> str:
-    """A token of the app's identity for another service of Azure."""
-    return _identity().get_token(scope).token
+    """A token of the app's identity for another service. Raises ProviderUnavailableError."""
+    try:
+        return _identity().get_token(scope).token
+    except AzureError as error:
+        raise ProviderUnavailableError("the app's identity gives no token") from error
 
 
 @cache

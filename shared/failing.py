@@ -23,12 +23,17 @@ _DETAILS = {
 _LAST_WORD = "Processing this photo stops our worker. Choose another photo."
 
 
-def end_draft(draft: Draft, reason: DraftError, deps: Dependencies) -> Draft:
-    """Fail a draft that no live run holds. Raises ConflictError when it has changed."""
+def end_draft(
+    draft: Draft, reason: DraftError, deps: Dependencies, *, permanent: bool = False
+) -> Draft:
+    """Fail a draft that no live run holds; `permanent` says that it is no failure of ours.
+
+    Raises ConflictError when it has changed.
+    """
     now = deps.clock()
     failed, events = failed_step(count_lost(draft), reason, now)
     stored = deps.store.save(draft, failed, *events, now=now)
-    tell_failed(draft, stored, reason, deps, permanent=False)
+    tell_failed(draft, stored, reason, deps, permanent=permanent)
     return stored
 
 

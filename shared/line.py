@@ -29,7 +29,7 @@ def _mark_of(found: QueueMessage, deps: Dependencies) -> datetime | None:
         draft = deps.store.find(message.owner_id, message.draft_id)
     except MalformedMessageError:
         return None
-    except StorageUnavailableError:
+    except (StorageUnavailableError, ValueError):  # storage is away, or the row is damaged
         return found.inserted_at
     if draft is None or draft.generation != message.generation:
         return None

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
 
+from shared import telemetry
 from shared.dependencies import Dependencies
 from shared.domain.draft import Draft, DraftStatus
 from shared.domain.errors import ConflictError, IngestError, MalformedMessageError, RequestError
@@ -137,7 +138,8 @@ def _replay_draft(letter: DeadLetter, deps: Dependencies) -> Draft:
             require_retryable(draft)
             return retry_for_operator(draft, deps)
         if unattended(draft, head_of(deps), deps.clock()):
-            return send_again(draft, deps, trigger="operator")
+            with telemetry.about(draft):
+                return send_again(draft, deps, trigger="operator")
     except ConflictError as error:
         raise _not_replayable("The draft changed in the meantime.") from error
     except RequestError as error:
@@ -164,7 +166,11 @@ def _failed_drafts(deps: Dependencies, code: str | None, since: datetime | None)
     for entry in deps.due.everything():
         if not entry.is_draft or entry.queued_at is not None:
             continue
-        draft = deps.store.load(entry.owner_key, entry.row_key)
+        try:
+            draft = deps.store.load(entry.owner_key, entry.row_key)
+        except ValueError as error:  # the row is damaged: it is told, and the others go on
+            telemetry.due_entry_failed(code=type(error).__name__, draft_id=entry.draft_id)
+            continue
         if draft is not None and draft.due_at == entry.due_at and _matches(draft, code, since):
             yield draft
 

@@ -68,9 +68,14 @@ def require_retryable(draft: Draft) -> None:
 def _with_usable_checkpoint(draft: Draft, deps: Dependencies) -> Draft:
     """Go on from the checkpoint where its blobs are still there, else from the photo."""
     made = draft.checkpoint
-    if made is not None and all(deps.images.info(blob) for blob in made.blobs()):
+    if made is not None and all(_is_stored(blob, deps) for blob in made.blobs()):
         return draft
     return replace(draft, checkpoint=None, analysis=None, cautions=(), stage=Stage.UPLOADED)
+
+
+def _is_stored(blob: str, deps: Dependencies) -> bool:
+    info = deps.images.info(blob)
+    return info is not None and info.size > 0
 
 
 def _taken_back(before: Draft, retried: Draft, deps: Dependencies) -> bool:

@@ -9,7 +9,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from shared.domain.errors import SettingsError
-from shared.domain.retention import Retention
+from shared.domain.retention import SECOND_PASS, Retention
+from shared.setting_texts import value_of
 
 AUTH_MODES = ("", "easyauth", "key", "local")  # not set: every user route answers 401
 SEGMENTERS = ("auto", "classical", "remote")
@@ -17,8 +18,6 @@ METADATA_PROVIDERS = ("model", "openai", "none")
 CATEGORIES = (
     "Dress,Hat,Long sleeve,Outerwear,Pants,Shirt,Shoes,Shorts,Skirt,T-shirt"  # of the own model
 )
-_MOST = 1_000_000  # as days still a date in the calendar
-_DIGITS = 20  # longer texts are not even read
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,9 +71,12 @@ class Settings:
         values: dict[str, Any] = {}
         faults: list[str] = []
         for field in fields(cls):
-            text = environ.get(field.name.upper(), "").strip()
-            if text:
-                _read(field.name, text, type(field.default), values, faults)
+            name = field.name.upper()
+            if text := environ.get(name, "").strip():
+                try:
+                    values[field.name] = value_of(text, type(field.default))
+                except ValueError as error:
+                    faults.append(f"{name}: {error}")
         settings = cls(**values)
         faults += [fault for check in _CHECKS if (fault := check(settings))]
         if faults:
@@ -132,31 +134,6 @@ def default_of(name: str) -> str:
     raise KeyError(name)
 
 
-def _read(name: str, text: str, kind: type, values: dict[str, Any], faults: list[str]) -> None:
-    try:
-        values[name] = _PARSERS[kind](text)
-    except ValueError as error:
-        faults.append(f"{name.upper()}: {error}")
-
-
-def _flag(text: str) -> bool:
-    known = {"true": True, "1": True, "false": False, "0": False}
-    if text.lower() not in known:
-        raise ValueError("must be true or false")
-    return known[text.lower()]
-
-
-def _whole(text: str) -> int:
-    if not text.isascii() or not text.isdigit():
-        raise ValueError("must be a whole number, not negative")
-    if len(text) > _DIGITS or int(text) > _MOST:
-        raise ValueError(f"must be {_MOST} at most")
-    return int(text)
-
-
-_PARSERS: dict[type, Callable[[str], Any]] = {str: str, int: _whole, bool: _flag}
-
-
 def _at_least_one(settings: Settings) -> str | None:
     names = [
         field.name
@@ -206,6 +183,13 @@ def _lease_outlives_heartbeat(settings: Settings) -> str | None:
     return None if good else "LEASE_SECONDS: must be more than twice HEARTBEAT_SECONDS"
 
 
+def _late_upload_is_removed(settings: Settings) -> str | None:
+    """One that begins at the last moment ends before the second pass of a deletion is settled."""
+    most = SECOND_PASS // timedelta(minutes=1)
+    good = settings.upload_sas_minutes <= most
+    return None if good else f"UPLOAD_SAS_MINUTES: must be {most} at most"
+
+
 def _remote_has_address(settings: Settings) -> str | None:
     good = settings.segmenter != "remote" or settings.processor_url
     return None if good else "PROCESSOR_URL: needed where SEGMENTER is remote"
@@ -239,6 +223,7 @@ _CHECKS: tuple[Callable[[Settings], str | None], ...] = (
     _web_address("events_webhook_url"),
     _poison_queue_is_the_hosts,
     _lease_outlives_heartbeat,
+    _late_upload_is_removed,
     _remote_has_address,
     _openai_is_complete,
     _webhook_is_signed,

@@ -59,6 +59,13 @@ def about_message(message: JobMessage) -> Iterator[None]:
 
 
 @contextmanager
+def about_request(traceparent: str) -> Iterator[None]:
+    """Every line within that is about no draft carries the request's trace, or one of ours."""
+    with _speaking_of(Subject(trace_id=trace_id(traceparent) or trace_id(new_traceparent()))):
+        yield
+
+
+@contextmanager
 def _speaking_of(subject: Subject) -> Iterator[None]:
     token = _subject.set(subject)
     try:
@@ -68,8 +75,9 @@ def _speaking_of(subject: Subject) -> Iterator[None]:
 
 
 def new_traceparent() -> str:
-    """A W3C trace context of our own, for requests that bring none."""
-    return f"00-{secrets.token_hex(16)}-{secrets.token_hex(8)}-01"
+    """A W3C trace context of our own: of the request that is being answered, or a new one."""
+    trace = _subject.get().trace_id or secrets.token_hex(16)
+    return f"00-{trace}-{secrets.token_hex(8)}-01"
 
 
 def trace_id(traceparent: str) -> str | None:
@@ -194,6 +202,10 @@ def due_entry_failed(*, code: str, draft_id: str) -> None:
     _tell(logging.WARNING, "due_entry_failed", locals(), subject=False)
 
 
+def row_unreadable(*, kind: str, row_key: str, code: str) -> None:
+    _tell(logging.WARNING, "row_unreadable", locals(), subject=False)
+
+
 def blob_delete_failed(*, container: str, error_code: str, draft_id: str) -> None:
     _tell(logging.WARNING, "blob_delete_failed", locals(), subject=False)
 
@@ -204,7 +216,7 @@ def rate_limited(*, limit: str, retry_after_seconds: int, owner_hash: str) -> No
 
 def request_failed(*, during: str, code: str, detail: str | None, error: str, where: str) -> None:
     level = logging.ERROR if detail is None else logging.WARNING
-    _tell(level, "request_failed", locals(), subject=False)
+    _tell(level, "request_failed", locals())
 
 
 def worker_unusable(*, reason: str) -> None:

@@ -72,7 +72,7 @@ def main(arguments: Sequence[str]) -> int:
     try:
         deps = dependencies()
         now = deps.clock()
-        runs = list(JobRuns(deps.jobruns_table).newest(options.job))
+        runs = list(JobRuns(deps.jobruns_table).every(options.job))
         schedule = options.schedule or _schedule_of(options.job, runs, settings())
         windows = windows_of(runs, schedule, options.since, options.until or now)
     except (IngestError, ValueError) as error:

@@ -24,7 +24,8 @@ class Front:
 
     def serve(self, req: func.HttpRequest, name: str, **borrowed: Any) -> func.HttpResponse:
         """The answer of the function `name`, given what it borrows from the other packages."""
-        return respond(lambda: self._answer(req, name, borrowed))
+        trace = headers_of(req).get("traceparent", "")
+        return respond(lambda: self._answer(req, name, borrowed), trace)
 
     def _answer(self, req: func.HttpRequest, name: str, borrowed: dict[str, Any]) -> Answer:
         from shared.api.handlers import HANDLERS
@@ -49,27 +50,34 @@ class Front:
         return request_of(req, owner)
 
 
-def respond(serve: Callable[[], Answer]) -> func.HttpResponse:
-    """The answer of `serve`, or the problem that it ran into."""
-    from shared import failure_log
-    from shared.api.exchange import problem
-    from shared.domain.errors import IngestError
+def respond(serve: Callable[[], Answer], traceparent: str = "") -> func.HttpResponse:
+    """The answer of `serve`, or the problem that it ran into; lines of the log carry the trace."""
+    from shared import telemetry
 
-    try:
-        answer = serve()
-    except IngestError as error:
-        if error.status >= _SERVER_ERROR:
-            failure_log.tell(error, during="answer")
-        answer = problem(error)
-    except Exception as error:  # noqa: BLE001  # the outermost catch: a problem for the caller, a log for us
-        failure_log.tell(error, during="answer")
-        answer = problem(IngestError())
+    with telemetry.about_request(traceparent):
+        answer = _answer_or_problem(serve)
     return func.HttpResponse(
         answer.body,
         status_code=answer.status,
         mimetype=answer.content_type,
         headers=dict(answer.headers),
     )
+
+
+def _answer_or_problem(serve: Callable[[], Answer]) -> Answer:
+    from shared import failure_log
+    from shared.api.exchange import problem
+    from shared.domain.errors import IngestError
+
+    try:
+        return serve()
+    except IngestError as error:
+        if error.status >= _SERVER_ERROR:
+            failure_log.tell(error, during="answer")
+        return problem(error)
+    except Exception as error:  # noqa: BLE001  # the outermost catch: a problem for the caller, a log for us
+        failure_log.tell(error, during="answer")
+        return problem(IngestError())
 
 
 def request_of(req: func.HttpRequest, owner_id: str = "") -> Request:

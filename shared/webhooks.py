@@ -112,4 +112,5 @@ def _post(url: str, body: bytes, headers: Mapping[str, str]) -> int:
         ) as answer:
             return answer.status_code
     except requests.RequestException as error:
-        raise WebhookError(f"The subscriber cannot be reached: {type(error).__name__}") from error
+        # Not `from error`: its text holds the address, in whose query a secret may stand.
+        raise WebhookError(f"The subscriber cannot be reached: {type(error).__name__}") from None

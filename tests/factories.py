@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from shared.dependencies import Dependencies
 from shared.domain.draft import Draft, DraftStatus, RawPhoto, Stage, Work, WorkReason
 from shared.domain.events import EventType, event_of
-from shared.domain.ids import raw_blob
+from shared.domain.ids import draft_row_key, raw_blob
 from shared.outbox import Outbox
 from shared.records.deadletters import DeadLetters
 from shared.records.drafts import DraftStore
@@ -96,6 +96,12 @@ class World:
         found = self.deps.store.find(draft.owner_id, draft.id)
         assert found is not None
         return found
+
+    def damage(self, draft: Draft) -> None:
+        """Make its row unreadable, behind everybody's back."""
+        key = (draft.owner_key, draft_row_key(draft.id))
+        row = self.drafts.rows[key]
+        self.drafts.rows[key] = replace(row, values={**row.values, "status": "Gone fishing"})
 
 
 def make_world(

@@ -116,7 +116,7 @@ class MemoryTable:
 
     def query(self, span: Span, *, page: int = 1000) -> Iterator[Row]:
         found = sorted(
-            (row for row in self.rows.values() if _inside(row, span)),
+            (row for row in list(self.rows.values()) if _inside(row, span)),
             key=lambda row: (row.partition, row.key),
         )
         for start in range(0, max(len(found), 1), page):
@@ -198,7 +198,7 @@ class MemoryBlobs:
         self._call("delete", effect)
 
     def names(self, prefix: str) -> Iterator[str]:
-        found = sorted(name for name in self.stored if name.startswith(prefix))
+        found = sorted(name for name in list(self.stored) if name.startswith(prefix))
         yield from self._call("names", lambda: found)
 
     def read_url(self, name: str, *, until: datetime, attachment: str | None = None) -> str:

@@ -10,9 +10,10 @@ from process_image_job.namers.port import (
     suggested_title,
     unnamed,
 )
+from process_image_job.steps.scale import flattened
 from process_image_job.values import CutOut, Photo
 from shared.domain.draft import Metadata
-from shared.domain.pictures import Caution, Color, Segmentation
+from shared.domain.pictures import Caution, Color
 
 # The model's classes in the words that people use; the allow-list may drop or respell them.
 _NAMES = {
@@ -33,12 +34,12 @@ class OwnModelNamer:
         self, photo: Photo, cut_out: CutOut | None, colors: tuple[Color, ...], *, last: bool
     ) -> Named:
         try:
-            seen = self._model.predict(photo.rgb)
+            seen = self._model.predict(flattened(photo.rgb, photo.alpha))
             least = self._model.description.uncategorised_below
         except ModelUnavailableError:
             return unnamed(colors, Caution.MODEL_UNAVAILABLE)
         confidence = round(seen.confidence, 3)
-        doubtful = cut_out is not None and cut_out.segmentation is Segmentation.LOW_CONFIDENCE
+        doubtful = cut_out is not None and not cut_out.shown
         if seen.confidence < least or doubtful:
             return Named(metadata=_uncertain(colors, confidence))
         category = allowed_category(_NAMES.get(seen.category, seen.category), self._categories)

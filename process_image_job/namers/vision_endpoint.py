@@ -15,7 +15,7 @@ from typing import Any, cast
 
 import cv2
 import requests
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field
 
 from process_image_job.namers.port import (
     MAX_TITLE,
@@ -26,6 +26,7 @@ from process_image_job.namers.port import (
     unnamed,
 )
 from process_image_job.slow_answers import body_within
+from process_image_job.steps.scale import flattened, shrink
 from process_image_job.values import CutOut, Photo
 from shared import telemetry
 from shared.domain.draft import Metadata
@@ -112,9 +113,10 @@ class VisionEndpointNamer:
         start = time.monotonic()
         try:
             response, content = self._post(photo)
-        except requests.RequestException as error:
+        except (requests.RequestException, ProviderUnavailableError) as error:
             self._tell("unreachable", start, {})
-            raise ProviderUnavailableError from error
+            # Not `from error`: its text holds the address, in whose query a secret may stand.
+            raise ProviderUnavailableError(f"no answer: {type(error).__name__}") from None
         if response.status_code in _TRANSIENT or response.status_code >= 500:
             self._tell(str(response.status_code), start, {})
             raise ProviderUnavailableError(f"the endpoint answered {response.status_code}")
@@ -125,7 +127,11 @@ class VisionEndpointNamer:
         return answer
 
     def _post(self, photo: Photo) -> tuple[requests.Response, bytes]:
-        """The response and its body. Raises requests.RequestException."""
+        """The response and its body.
+
+        Raises requests.RequestException; ProviderUnavailableError where the credential is away.
+        """
+        deadline = time.monotonic() + self._total_seconds
         with requests.post(
             self._address,
             json=self._request(photo),
@@ -134,8 +140,7 @@ class VisionEndpointNamer:
             stream=True,
             allow_redirects=False,
         ) as response:
-            seconds = self._total_seconds
-            return response, body_within(response, most_bytes=_MOST_BYTES, seconds=seconds)
+            return response, body_within(response, most_bytes=_MOST_BYTES, deadline=deadline)
 
     def _tell(self, outcome: str, start: float, usage: Any) -> None:
         counts = usage if isinstance(usage, dict) else {}
@@ -183,9 +188,7 @@ class VisionEndpointNamer:
 
 
 def _small_jpeg(photo: Photo) -> bytes:
-    scale = min(1.0, _LONGEST_SIDE / max(photo.width, photo.height))
-    size = max(1, round(photo.width * scale)), max(1, round(photo.height * scale))
-    small = cv2.resize(photo.rgb, size, interpolation=cv2.INTER_AREA)
+    small = flattened(*shrink(photo.rgb, photo.alpha, _LONGEST_SIDE))
     _, encoded = cv2.imencode(
         ".jpg", cv2.cvtColor(small, cv2.COLOR_RGB2BGR), [cv2.IMWRITE_JPEG_QUALITY, _JPEG_QUALITY]
     )
@@ -205,8 +208,8 @@ def _body(content: bytes) -> dict[str, Any]:
 def _answer(body: dict[str, Any]) -> _Answer | None:
     try:
         text = body["choices"][0]["message"]["content"]
-        return _Answer.model_validate(json.loads(text))
-    except (LookupError, TypeError, ValueError, RecursionError, ValidationError):
+        return _Answer.model_validate_json(text)  # refuses half a character, unlike json.loads
+    except (LookupError, TypeError, ValueError):  # a ValidationError is a ValueError
         return None
 
 

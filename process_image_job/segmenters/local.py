@@ -22,13 +22,12 @@ from process_image_job.segmenters.graph_cut import Mask, outlined
 from process_image_job.segmenters.matting import full_alpha
 from process_image_job.segmenters.openings import opened
 from process_image_job.segmenters.own_alpha import MASK_SIDE
-from process_image_job.segmenters.working import SIDE, Floats, working_copy
+from process_image_job.segmenters.working import Floats, working_copy
 from process_image_job.steps.scale import area, fitted, flattened
 from process_image_job.values import Photo, Pixels, Segmented
 from shared.domain.pictures import Caution
 
 _OUTLINE_SIDE = 300  # pixels; where the outline is placed before the last refinement
-_THINNEST = 8  # pixels of the working copy's shorter side
 
 Prior = Callable[[Pixels], Floats]
 
@@ -66,8 +65,6 @@ class LocalSegmenter:
     def __call__(self, photo: Photo) -> Segmented:
         rgb = flattened(photo.rgb, photo.alpha)
         full = area(rgb, fitted(photo.width, photo.height, MASK_SIDE))
-        if _too_narrow(full):
-            return Segmented(alpha=np.full(full.shape[:2], 255, np.uint8), confidence=0.0)
         small = area(full, fitted(photo.width, photo.height, _OUTLINE_SIDE))
         if self._prior is None:
             return _guessed(full, small)
@@ -81,12 +78,6 @@ class LocalSegmenter:
 def _guessed(full: Pixels, small: Pixels) -> Segmented:
     opinion = common_opinion(small)
     return _refined(full, small, opinion.probability, opinion.agreement, GUESSED)
-
-
-def _too_narrow(rgb: Pixels) -> bool:
-    """A strip of a few pixels at working size has no outline of a garment to find."""
-    height, width = rgb.shape[:2]
-    return min(height, width) * min(1.0, SIDE / max(height, width)) < _THINNEST
 
 
 def _refined(

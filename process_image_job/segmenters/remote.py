@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -26,14 +27,12 @@ TOTAL_SECONDS = 45.0  # an answer that drips in is no answer
 _MOST_BYTES = 20_000_000
 _QUALITY = 90
 _PLAUSIBLE = (0.01, 0.99)  # share of the picture a garment may cover
-_BY_STATUS: dict[int, type[BadImageError]] = {
-    400: errors.CorruptImageError,
-    413: errors.ImageTooLargeError,
-    415: errors.UnsupportedFormatError,
-    422: errors.CorruptImageError,
-}
+_REFUSALS = frozenset({400, 413, 415, 422})
 Headers = Mapping[str, str]
-_BY_CODE = {each.code: each for each in BadImageError.__subclasses__()}
+_OF_THE_UPLOAD = (errors.RawMissingError, errors.RawChangedError)  # not the processor's to say
+_BY_CODE = {
+    each.code: each for each in BadImageError.__subclasses__() if each not in _OF_THE_UPLOAD
+}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -55,6 +54,7 @@ class RemoteSegmenter:
         headers = {"Content-Type": "image/webp", "Accept": "image/webp"}
         if self.key:
             headers["x-functions-key"] = self.key
+        deadline = time.monotonic() + self.total_seconds
         try:
             with requests.post(
                 self.url,
@@ -64,33 +64,36 @@ class RemoteSegmenter:
                 stream=True,
                 allow_redirects=False,  # the key must not follow to another address
             ) as response:
-                answer = self._read(response)
+                answer = _read(response, deadline)
                 _refuse_status(response, answer)
                 return answer, response.headers
-        except requests.RequestException as error:
-            raise ProcessorUnavailableError from error
+        except requests.RequestException:
+            # Not `from` it: its text holds the address, in whose query a key may stand.
+            raise ProcessorUnavailableError from None
 
-    def _read(self, response: requests.Response) -> bytes:
-        answer = body_within(response, most_bytes=_MOST_BYTES, seconds=self.total_seconds)
-        if len(answer) > _MOST_BYTES:
-            raise ProcessorUnavailableError
-        return answer
+
+def _read(response: requests.Response, deadline: float) -> bytes:
+    answer = body_within(response, most_bytes=_MOST_BYTES, deadline=deadline)
+    if len(answer) > _MOST_BYTES:
+        raise ProcessorUnavailableError
+    return answer
 
 
 def _refuse_status(response: requests.Response, answer: bytes) -> None:
-    """Tells a bad photo from a processor that is away or set up wrongly."""
+    """Tells a bad photo from a processor that is away or set up wrongly.
+
+    Only a problem with the `code` of a bad photo says so: a proxy before it refuses bodies too.
+    """
     if response.status_code == 200:
         return
-    kind = _BY_STATUS.get(response.status_code)
-    if kind is None:
-        raise ProcessorUnavailableError
-    raise _BY_CODE.get(_problem_code(answer), kind)()
+    kind = _BY_CODE.get(_problem_code(answer)) if response.status_code in _REFUSALS else None
+    raise (kind or ProcessorUnavailableError)()
 
 
 def _problem_code(answer: bytes) -> str:
     try:
         problem = json.loads(answer)
-    except ValueError:
+    except (ValueError, RecursionError):
         return ""
     return str(problem.get("code", "")) if isinstance(problem, dict) else ""
 

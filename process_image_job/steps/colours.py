@@ -12,7 +12,7 @@ from process_image_job.steps.crop import mask_from_png
 from process_image_job.steps.palette import PALETTE
 from process_image_job.steps.scale import area, fitted
 from process_image_job.values import CutOut, Photo, Pixels
-from shared.domain.pictures import Color, Segmentation
+from shared.domain.pictures import Color
 
 _SIDE = 400  # fine patterns must not mix into colours that are nowhere on the cloth
 _CALM = 0.6  # share of the pixels, the flattest ones, that are looked at
@@ -56,7 +56,7 @@ def _thinned(rgb: Pixels) -> Pixels:
 def _cover(photo: Photo, cut_out: CutOut | None, size: tuple[int, int]) -> Floats:
     """How much of each pixel (h, w) is garment, 0..1; everything where nothing was cut out."""
     plane: Pixels | None = photo.alpha
-    if cut_out is not None and cut_out.segmentation is Segmentation.APPLIED:
+    if cut_out is not None and cut_out.shown:
         plane = mask_from_png(cut_out.mask_png)
     if plane is None:
         return np.ones(size[::-1], np.float32)

@@ -12,7 +12,6 @@ from process_image_job.steps.rim import without_background_rim
 from process_image_job.steps.scale import shrink
 from process_image_job.steps.watermark import with_watermark
 from process_image_job.values import CutOut, EncodedPicture, Photo, Pixels, Rendered
-from shared.domain.pictures import Segmentation
 
 ARCHIVE, DISPLAY, THUMB = 2048, 1024, 256  # longest side in pixels
 
@@ -29,7 +28,7 @@ def renditions(
     original = (encoded("original-display", *display), encoded("original-thumb", *thumb))
     original_hash = blur_hash(*thumb)
     checkpoint()
-    if cut_out is None or cut_out.segmentation is not Segmentation.APPLIED:
+    if cut_out is None or not cut_out.shown:
         item = _same_set(archive, display, original, watermark)
         return Rendered(
             pictures=item + original,

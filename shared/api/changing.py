@@ -16,8 +16,12 @@ _RACES = 20  # a run writes half a dozen times, each in the time of one read and
 
 
 def own_draft(request: Request, deps: Dependencies) -> Draft:
-    """The caller's draft of this route. Raises RequestError (404)."""
-    draft = deps.store.find(request.owner_id, request.path.get("id", ""))
+    """The caller's draft of this route. Raises RequestError (404).
+
+    A damaged row is not found, as in a batch and in the list; the log names it.
+    """
+    draft_id = request.path.get("id", "")
+    draft = deps.store.find_many(request.owner_id, [draft_id]).get(draft_id)
     if draft is None:
         raise not_found()
     return draft

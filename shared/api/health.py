@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
+from typing import Protocol
 
 from shared.api.exchange import Answer, Request, answer
 from shared.api.service_views import Degradation, LiveView, ReadyView
@@ -25,13 +26,19 @@ _CLEANUP = "cleanup_abandoned_drafts"
 _RECENT = timedelta(hours=24)
 
 
+class WorkerUsable(Protocol):
+    """Whether the worker loads, and its model where that is wanted."""
+
+    def __call__(self, *, with_model: bool) -> bool: ...
+
+
 def health_live(request: Request) -> Answer:
     """200: the process answers."""
     return answer(200, LiveView())
 
 
 def health_ready(
-    request: Request, *, connect: Callable[[], Dependencies], model_usable: Callable[[], bool]
+    request: Request, *, connect: Callable[[], Dependencies], worker_usable: WorkerUsable
 ) -> Answer:
     """200 with what is degraded. Raises RequestError (503) naming the settings or services."""
     try:
@@ -41,7 +48,7 @@ def health_ready(
             503, error.code, error.public_message, extra={"settings": list(error.faults)}
         ) from error
     _require_storage(deps)
-    found = [name for name, is_so in _degradations(deps, model_usable) if is_so]
+    found = [name for name, is_so in _degradations(deps, worker_usable) if is_so]
     return answer(200, ReadyView(degraded=found))
 
 
@@ -71,17 +78,19 @@ def _answers(read: Callable[[], object]) -> bool:
 
 
 def _degradations(
-    deps: Dependencies, model_usable: Callable[[], bool]
+    deps: Dependencies, worker_usable: WorkerUsable
 ) -> Iterable[tuple[Degradation, bool]]:
     now = deps.clock()
-    yield Degradation.MODEL_MISSING, _wants_model(deps.settings) and not model_usable()
+    usable = worker_usable(with_model=_wants_model(deps.settings))
+    yield Degradation.MODEL_MISSING, not usable
     yield Degradation.BACKLOG, _has_backlog(deps, now)
     yield Degradation.DEAD_LETTERS, _has_new_letters(deps, now)
     yield Degradation.CLEANUP_LAG, _is_behind(deps, now)
 
 
 def _wants_model(settings: Settings) -> bool:
-    return settings.segmenter == "auto" or settings.metadata_provider == "model"
+    """A remote processor that is away is stood in for with the model too."""
+    return settings.segmenter != "classical" or settings.metadata_provider == "model"
 
 
 def _has_backlog(deps: Dependencies, now: datetime) -> bool:

@@ -29,7 +29,7 @@ _PARAMETER = re.compile(r"\{([a-z]+)(:guid)?\}")
 _EVERYWHERE: Problems = {500: ("INTERNAL",)}
 _WITH_STORAGE: Problems = {503: ("STORAGE_UNAVAILABLE", "SETTINGS_INVALID")}
 _WITH_OWNER: Problems = {401: ("UNAUTHENTICATED",)}
-_NEED_SETTINGS = frozenset({"health_ready", "openapi_json", "app_page"})
+_NEED_SETTINGS = frozenset({"health_ready", "openapi_json", "app_page", "process_image"})
 _RETRY_STATUSES = frozenset({409, 429, 503, 504})
 _ABOUT = """Phone photos of clothes become wardrobe-ready items, in the background.
 

@@ -14,14 +14,15 @@ from shared.domain.draft import Draft, DraftStatus, Stage, WorkReason
 from shared.domain.edits import accept, ask_acceptance
 from shared.domain.errors import RequestError
 from shared.domain.events import Event, EventType, event_of
-from shared.leftovers import tidy
 
 
 def accept_draft(request: Request, deps: Dependencies) -> Answer:
-    """200, and the same 200 again. While Processing it takes effect when the run is done."""
+    """200, and the same 200 again. While Processing it takes effect when the run is done.
+
+    What a run wrote that is dropped here is left to the repair: it may be writing still.
+    """
     stored = change_own(request, deps, lambda draft: _acceptance(draft, deps))
-    finished = tidy(deps.outbox.flush(stored, deps.clock()), deps)
-    return draft_answer(200, finished, deps)
+    return draft_answer(200, deps.outbox.flush(stored, deps.clock()), deps)
 
 
 def reprocess_draft(request: Request, deps: Dependencies) -> Answer:
@@ -43,7 +44,10 @@ def reprocess_draft(request: Request, deps: Dependencies) -> Answer:
 
 
 def delete_draft(request: Request, deps: Dependencies) -> Answer:
-    """204, also when it is already gone; unknown and foreign ids are answered alike."""
+    """204, also when it is already gone; unknown and foreign ids are answered alike.
+
+    A damaged row is a fault of ours (500): its photo is still there.
+    """
 
     def step() -> None:
         draft = deps.store.find(request.owner_id, request.path.get("id", ""))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from shared import telemetry
 from shared.api.changing import own_draft, settle
 from shared.api.exchange import Answer, Request, answer
 from shared.api.forms import is_picture
@@ -72,8 +73,9 @@ def _submitted(request: Request, deps: Dependencies) -> Draft:
     wanted = lifecycle.submit(draft, raw, now, traceparent=request.traceparent)
     event = event_of(wanted, EventType.SUBMITTED, now)
     stored = deps.store.save(draft, wanted, event, now=now)
-    send_first(stored, deps)
-    tell_accepted(stored, "direct")
+    with telemetry.about(stored):
+        send_first(stored, deps)
+        tell_accepted(stored, "direct")
     return stored
 
 

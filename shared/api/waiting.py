@@ -14,7 +14,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from threading import Lock
 
-from shared import failure_log
+from shared import failure_log, telemetry
 from shared.api.intake import Beside, Photo, Wish, accept, send_first
 from shared.dependencies import Dependencies
 from shared.domain.draft import Draft, DraftStatus
@@ -74,8 +74,9 @@ def _run_all(drafts: Sequence[Draft], deps: Dependencies, run: RunHere, *, until
         try:
             run(draft, _within(left, deps))
         except Exception as error:  # noqa: BLE001  # it is accepted: a message brings the next run
-            failure_log.tell(error, during="run")
-            send_first(draft, deps)
+            with telemetry.about(draft):
+                failure_log.tell(error, during="run")
+                send_first(draft, deps)
 
 
 def _within(seconds: int, deps: Dependencies) -> Dependencies:

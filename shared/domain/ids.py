@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import uuid
+from collections.abc import Iterable, Iterator
 
 import uuid_utils
 
@@ -51,6 +52,18 @@ def owner_key(owner_id: str) -> str:
 def draft_row_key(draft_id: str) -> str:
     """Computed from the id alone; a partition reads newest first."""
     return f"d~{_MILLISECONDS - created_ms(draft_id):012x}~{draft_id}"
+
+
+def neighbours(keys: Iterable[str], within_ms: int) -> Iterator[list[str]]:
+    """Sorted row keys of drafts, in groups in which each was created that close to the next."""
+    group: list[str] = []
+    for key in keys:
+        if group and int(key[2:14], 16) - int(group[-1][2:14], 16) > within_ms:
+            yield group
+            group = []
+        group.append(key)
+    if group:
+        yield group
 
 
 def event_row_key(draft_id: str, seq: int) -> str:

@@ -64,7 +64,15 @@ def want(
 ) -> Draft:
     """Ask for a run. A message has to follow; until then the repair knows of it."""
     work = Work(reason=reason, started_at=now, queued_at=now + delay, traceparent=traceparent)
-    return replace(draft, work=work, attempts=0, lease_id=None, lease_expires_at=None)
+    dropped = draft.work is not None and draft.attempts > 0  # runs that wrote what nobody names
+    return replace(
+        draft,
+        work=work,
+        attempts=0,
+        lease_id=None,
+        lease_expires_at=None,
+        leftovers=draft.leftovers or dropped,
+    )
 
 
 def submit(draft: Draft, raw: RawPhoto, now: datetime, *, traceparent: str = "") -> Draft:
@@ -233,6 +241,8 @@ def _merge_metadata(old: Metadata | None, new: Metadata | None) -> Metadata | No
     """What a run found, under what a person has set: user values always win."""
     if old is None or new is None:
         return new or old
+    if new.source == "none" != old.source:  # nobody could say: what was found before stays
+        new = replace(old, colors=new.colors)
     kept = {name: getattr(old, name) for name in old.edited}
     if "category" in old.edited:
         kept |= {"category_confidence": old.category_confidence, "source": old.source}

@@ -30,7 +30,7 @@ def expires_at(draft: Draft, retention: Retention) -> datetime | None:
     if draft.status is DraftStatus.FAILED and draft.error is not None:
         return draft.error.failed_at + retention.failed
     if draft.status is DraftStatus.READY and retention.ready is not None:
-        return draft.status_since + retention.ready
+        return draft.updated_at + retention.ready
     return None
 
 

@@ -16,16 +16,20 @@ from typing import Any, cast
 
 from pydantic import TypeAdapter
 from pydantic.alias_generators import to_camel
-from pydantic_core import to_jsonable_python
+from pydantic_core import SchemaValidator, to_jsonable_python
 
-from shared.ports import Value
+from shared import telemetry
+from shared.ports import Row, Value
 
 _name_of = cache(to_camel)  # a few dozen names, asked for with every row
 _PLAIN = (str, int, float, bool, datetime, bytes)
 
 
 def to_values(value: Any, *, leave_out: frozenset[str] = frozenset()) -> dict[str, Value]:
-    """The columns of a frozen dataclass, names in camelCase. Raises ValueError for NaN."""
+    """The columns of a frozen dataclass, names in camelCase.
+
+    Raises ValueError for NaN, and for text that would not read back.
+    """
     columns: dict[str, Value] = {}
     for field in fields(value):
         if field.name in leave_out:
@@ -37,14 +41,26 @@ def to_values(value: Any, *, leave_out: frozenset[str] = frozenset()) -> dict[st
 
 
 def from_values[T](kind: type[T], values: Mapping[str, Value], **more: object) -> T:
-    """The dataclass again; columns that it does not know are ignored. Raises ValueError."""
+    """The dataclass again; columns that it does not know are ignored.
+
+    Raises ValueError where a column does not fit, or a time does not say its zone.
+    """
     named: dict[str, Any] = dict(more)
     for field in fields(kind):  # type: ignore[arg-type]
         column = values.get(_name_of(field.name))
         if column is not None and field.name not in named:
             named[field.name] = _content(kind, field.name, column)
-    decoded: T = _adapter(cast(type, kind)).validate_python(named)
+    decoded: T = _decoder(cast(type, kind)).validate_python(named)
     return decoded
+
+
+def readable[T](kind: type[T], row: Row, **more: object) -> T | None:
+    """The dataclass of a row; None for a damaged one: it is told, and stops nobody."""
+    try:
+        return from_values(kind, row.values, **more)
+    except ValueError as error:
+        telemetry.row_unreadable(kind=kind.__name__, row_key=row.key, code=type(error).__name__)
+        return None
 
 
 def _column(content: Any) -> Value:
@@ -56,7 +72,9 @@ def _column(content: Any) -> Value:
         raise ValueError("a number that is not finite cannot be stored")
     if isinstance(content, _PLAIN):
         return content
-    return json.dumps(to_jsonable_python(content), allow_nan=False, separators=(",", ":"))
+    text = json.dumps(to_jsonable_python(content), allow_nan=False, separators=(",", ":"))
+    _JSON.validate_json(text)  # half a character passes json.dumps, and no row would be read again
+    return text
 
 
 def _content(kind: type, name: str, column: Value) -> Any:
@@ -71,6 +89,21 @@ _JSON: TypeAdapter[Any] = TypeAdapter(Any)
 @cache
 def _adapter(kind: type) -> TypeAdapter[Any]:
     return TypeAdapter(kind)
+
+
+@cache
+def _decoder(kind: type) -> SchemaValidator:
+    return SchemaValidator(_zoned(_adapter(kind).core_schema))
+
+
+def _zoned(schema: Any) -> Any:
+    """The schema in which every time has to say its zone: no other can be compared with ours."""
+    if isinstance(schema, list):
+        return [_zoned(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    parts = {name: _zoned(part) for name, part in schema.items()}
+    return parts | {"tz_constraint": "aware"} if parts.get("type") == "datetime" else parts
 
 
 @cache

@@ -9,8 +9,9 @@ from datetime import datetime, timedelta
 from shared import telemetry
 from shared.domain.draft import Draft
 from shared.domain.ids import inverted_ms
-from shared.ports import Delete, Replace, Row, Span, Table
-from shared.records.codec import from_values, to_values
+from shared.ports import Replace, Row, Span, Table
+from shared.records.codec import readable, to_values
+from shared.records.dropping import TimeIsUp, drop, never
 
 KEPT = timedelta(days=30)
 _NEW = "new"
@@ -45,7 +46,7 @@ class DeadLetters:
 
     def keep(self, letter: DeadLetter, *, name: str) -> DeadLetter:
         """Store the letter; the same `name` and time overwrite, so that a rerun adds none."""
-        key = f"{inverted_ms(int(letter.at.timestamp() * 1000))}~{name}"
+        key = f"{_inverted(letter.at)}~{name}"
         row = Row(f"{letter.at:%Y-%m}", key, to_values(letter, leave_out=_NOT_STORED))
         self._table.put(row)
         kept = replace(letter, id=_id(row))
@@ -58,15 +59,17 @@ class DeadLetters:
         return kept
 
     def find(self, letter_id: str) -> DeadLetter | None:
+        """None also for a damaged one, which is told."""
         month, _, key = letter_id.partition("~")
         row = self._table.get(month, key) if key else None
         return _letter(row) if row else None
 
     def newest(self, now: datetime) -> Iterator[DeadLetter]:
-        """All that are kept, newest first."""
+        """All that are kept, newest first; a damaged one is told and left out."""
         for month in _months(now):
             for row in self._table.query(Span(partition=month)):
-                yield _letter(row)
+                if letter := _letter(row):
+                    yield letter
 
     def mark_replayed(self, letter: DeadLetter) -> None:
         """Raises ConflictError when somebody else replayed it first."""
@@ -74,14 +77,11 @@ class DeadLetters:
         values = to_values(replace(letter, state=_REPLAYED), leave_out=_NOT_STORED)
         self._table.transact([Replace(Row(month, key, values, letter.etag))])
 
-    def drop_old(self, now: datetime) -> int:
-        """Delete what is past its time; how many."""
+    def drop_old(self, now: datetime, time_is_up: TimeIsUp = never) -> bool:
+        """Delete what is past its time, as the key alone says; whether there was time for all."""
         oldest = now - KEPT
-        span = Span(partition_to=f"{oldest:%Y-%m}~")
-        old = [row for row in self._table.query(span) if _letter(row).at < oldest]
-        for row in old:
-            self._table.transact([Delete(row)])
-        return len(old)
+        span = Span(partition_to=f"{oldest:%Y-%m}~", key_from=f"{_inverted(oldest)}~~")
+        return drop(self._table, span, time_is_up)
 
 
 def letter_of(
@@ -111,8 +111,12 @@ def _id(row: Row) -> str:
     return f"{row.partition}~{row.key}"
 
 
-def _letter(row: Row) -> DeadLetter:
-    return from_values(DeadLetter, row.values, id=_id(row), etag=row.etag)
+def _letter(row: Row) -> DeadLetter | None:
+    return readable(DeadLetter, row, id=_id(row), etag=row.etag)
+
+
+def _inverted(at: datetime) -> str:
+    return inverted_ms(int(at.timestamp() * 1000))
 
 
 def _months(now: datetime) -> list[str]:

@@ -10,12 +10,12 @@ from datetime import datetime
 from shared.domain.draft import Draft
 from shared.domain.errors import ConflictError, IngestError, StorageUnavailableError
 from shared.domain.events import Event
-from shared.domain.ids import draft_row_key, is_draft_id, owner_key
+from shared.domain.ids import draft_row_key, is_draft_id, neighbours, owner_key
 from shared.domain.retention import Retention, due_at, expires_at
 from shared.ports import Change, Delete, Insert, Replace, Row, Span, Table
 from shared.records import history
-from shared.records.codec import from_values, to_values
-from shared.records.due import DueEntry, DueIndex
+from shared.records.codec import from_values, readable, to_values
+from shared.records.due import DueEntry, DueIndex, entry_of
 
 _NOT_STORED = frozenset({"etag"})
 _NEIGHBOURS_MS = 60_000  # ids this close together are read as one range
@@ -42,7 +42,10 @@ class DraftStore:
         self._outbox = outbox
 
     def find(self, owner_id: str, draft_id: str) -> Draft | None:
-        """The owner's draft; None for an unknown, foreign, malformed or buried one."""
+        """The owner's draft; None for an unknown, foreign, malformed or buried one.
+
+        Raises ValueError for a damaged row, like `load`: a worker may not take it for gone.
+        """
         if not is_draft_id(draft_id):
             return None
         draft = self.load(owner_key(owner_id), draft_row_key(draft_id))
@@ -54,11 +57,14 @@ class DraftStore:
         return _draft(row) if row else None
 
     def find_many(self, owner_id: str, draft_ids: Iterable[str]) -> dict[str, Draft]:
-        """Those of the ids that the owner has, by as few reads as the ids allow."""
+        """Those of the ids that the owner has, by as few reads as the ids allow.
+
+        A damaged row is told and left out.
+        """
         partition = owner_key(owner_id)
         keys = sorted(draft_row_key(draft_id) for draft_id in draft_ids if is_draft_id(draft_id))
         found: dict[str, Draft] = {}
-        for group in _neighbours(keys):
+        for group in neighbours(keys, _NEIGHBOURS_MS):
             for draft in self._load_group(partition, group):
                 if draft.deleted_at is None:
                     found[draft.id] = draft
@@ -67,13 +73,11 @@ class DraftStore:
     def _load_group(self, partition: str, keys: list[str]) -> Iterator[Draft]:
         if len(keys) == 1:
             row = self._table.get(partition, keys[0])
-            if row:
-                yield _draft(row)
-            return
-        wanted = set(keys)
-        for row in self._table.query(_between(partition, keys)):
-            if row.key in wanted:
-                yield _draft(row)
+            rows = [row] if row else []
+        else:
+            span = Span(partition=partition, key_from=keys[0], key_last=keys[-1])
+            rows = [row for row in self._table.query(span) if row.key in keys]
+        return filter(None, map(_readable, rows))
 
     def page(
         self,
@@ -86,7 +90,8 @@ class DraftStore:
     ) -> DraftPage:
         """Up to `size` drafts, of those that are `wanted`, after the row key `after`.
 
-        Reads at most `most_rows`, and no more than `size` at once where all are wanted.
+        Reads at most `most_rows`, and no more than `size` at once where all are wanted. A damaged
+        row is told and left out.
         """
         whole = Span.prefix(owner_key(owner_id), "d~")
         span = replace(whole, key_from=None, key_after=after) if after else whole
@@ -95,8 +100,8 @@ class DraftStore:
         at_once = min(most_rows, 1000) if wanted else size
         for number, row in enumerate(self._table.query(span, page=at_once), 1):
             last = row.key
-            draft = _draft(row)
-            if draft.deleted_at is None and (wanted is None or wanted(draft)):
+            draft = _readable(row)
+            if draft and draft.deleted_at is None and (wanted is None or wanted(draft)):
                 drafts.append(draft)
             if len(drafts) == size or number == most_rows:
                 return DraftPage(drafts=tuple(drafts), after=last)
@@ -189,7 +194,7 @@ class DraftStore:
 
     def realign(self, draft: Draft, entry: DueEntry) -> None:
         """`entry` is not the one the row names: drop it, or write the named one in its place."""
-        named = _due_entry(draft)
+        named = entry_of(draft)
         if named is not None and named.same_place(entry):
             self._due.put(named)
         else:
@@ -204,13 +209,13 @@ class DraftStore:
         if wanted is None:
             return replace(kept, due_at=None, due_etag=None)
         due = replace(kept, due_at=wanted, due_etag=None)
-        entry = _due_entry(due)
+        entry = entry_of(due)
         assert entry is not None
         return replace(due, due_etag=self._due.put(entry))
 
     def _drop_due(self, before: Draft, after: Draft) -> None:
         """The old entry goes last; one that stays behind is dropped by the sweep."""
-        old, new = _due_entry(before), _due_entry(after)
+        old, new = entry_of(before), entry_of(after)
         if old is None or old.etag == (new.etag if new else None):
             return
         if new is not None and new.same_place(old):
@@ -220,10 +225,6 @@ class DraftStore:
         except StorageUnavailableError:
             # The row is written and names its new entry: the stale one is the sweep's to drop.
             return
-
-
-def _between(partition: str, keys: list[str]) -> Span:
-    return Span(partition=partition, key_from=keys[0], key_last=keys[-1])
 
 
 def _stamp(draft: Draft) -> Draft:
@@ -239,30 +240,9 @@ def _draft(row: Row) -> Draft:
     return from_values(Draft, row.values, etag=row.etag)
 
 
+def _readable(row: Row) -> Draft | None:
+    return readable(Draft, row, etag=row.etag)
+
+
 def _is_draft_row(change: Change) -> bool:
     return change.row.key.startswith("d~")
-
-
-def _due_entry(draft: Draft) -> DueEntry | None:
-    if draft.due_at is None:
-        return None
-    return DueEntry(
-        owner_key=draft.owner_key,
-        row_key=draft_row_key(draft.id),
-        due_at=draft.due_at,
-        queued_at=draft.work.queued_at if draft.work else None,
-        unfinished=draft.unfinished,
-        etag=draft.due_etag or "",
-    )
-
-
-def _neighbours(keys: list[str]) -> Iterator[list[str]]:
-    """Sorted row keys in groups that were created close together."""
-    group: list[str] = []
-    for key in keys:
-        if group and int(key[2:14], 16) - int(group[-1][2:14], 16) > _NEIGHBOURS_MS:
-            yield group
-            group = []
-        group.append(key)
-    if group:
-        yield group

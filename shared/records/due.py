@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 
+from shared.domain.draft import Draft
 from shared.domain.errors import ConflictError
+from shared.domain.ids import draft_row_key
 from shared.ports import Row, Span, Table, Value
+
+_NO_TIME = datetime(1970, 1, 1, tzinfo=UTC)  # it counts as due
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -18,8 +22,14 @@ class DueEntry:
     row_key: str
     due_at: datetime
     queued_at: datetime | None = None  # while work is wanted: when its message became visible
-    unfinished: bool = False  # events to send or leftovers to remove: the repair's business
+    unfinished: bool = False  # events to send, leftovers to remove, or a deletion to end
+    damaged: bool = False  # nobody can tell what it promises; a person has to mend it
     etag: str = ""
+
+    @property
+    def is_for_repair(self) -> bool:
+        """It does not wait for the night."""
+        return self.queued_at is not None or self.unfinished or self.damaged
 
     @property
     def is_draft(self) -> bool:
@@ -77,6 +87,21 @@ class DueIndex:
                 yield entry
 
 
+def entry_of(draft: Draft) -> DueEntry | None:
+    """The entry that the draft's row names."""
+    if draft.due_at is None:
+        return None
+    return DueEntry(
+        owner_key=draft.owner_key,
+        row_key=draft_row_key(draft.id),
+        due_at=draft.due_at,
+        queued_at=draft.work.queued_at if draft.work else None,
+        # A tombstone's too: where its row was never written, a live draft stands behind the entry.
+        unfinished=draft.unfinished or draft.deleted_at is not None,
+        etag=draft.due_etag or "",
+    )
+
+
 def _keys(entry: DueEntry) -> tuple[str, str]:
     """`<UTC hour>-<hex digit>` spreads an hour over 16 partitions; the digit is the id's last."""
     partition = f"{entry.due_at:%Y%m%d%H}-{entry.row_key[-1]}"
@@ -84,15 +109,16 @@ def _keys(entry: DueEntry) -> tuple[str, str]:
 
 
 def _entry(row: Row) -> DueEntry:
-    owner_key, row_key = row.key.split("~", 1)
-    due_at, queued_at = row.values["dueAt"], row.values.get("queuedAt")
-    assert isinstance(due_at, datetime)
-    assert queued_at is None or isinstance(queued_at, datetime)
-    return DueEntry(
-        owner_key=owner_key,
-        row_key=row_key,
-        due_at=due_at,
-        queued_at=queued_at,
-        unfinished=bool(row.values.get("unfinished")),
-        etag=row.etag,
-    )
+    """As it is stored; one that cannot be read says so, and neither vanishes nor stops others."""
+    owner_key, _, row_key = row.key.partition("~")
+    due_at, queued_at = row.values.get("dueAt"), row.values.get("queuedAt")
+    if row_key and isinstance(due_at, datetime) and isinstance(queued_at, datetime | None):
+        return DueEntry(
+            owner_key=owner_key,
+            row_key=row_key,
+            due_at=due_at,
+            queued_at=queued_at,
+            unfinished=bool(row.values.get("unfinished")),
+            etag=row.etag,
+        )
+    return DueEntry(owner_key=owner_key, row_key=row_key, due_at=_NO_TIME, damaged=True)

@@ -71,9 +71,10 @@ def rows_of(table: Table, draft: Draft, *, most: int | None = None) -> list[Row]
 
 
 def unsent_seq(row: Row) -> int | None:
-    """The number of an event that did not go out yet."""
-    seq = row.values["seq"]
-    assert isinstance(seq, int)
+    """The number of an event that did not go out yet. Raises ValueError for a damaged row."""
+    seq = row.values.get("seq")
+    if not isinstance(seq, int):
+        raise ValueError("an event without its number")
     return seq if row.values.get("unsent") else None
 
 

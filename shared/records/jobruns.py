@@ -9,12 +9,12 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from shared.domain.ids import inverted_ms
-from shared.ports import Delete, Insert, Replace, Row, Span, Table
-from shared.records.codec import from_values, to_values
+from shared.ports import Insert, Replace, Row, Span, Table
+from shared.records.codec import from_values, readable, to_values
+from shared.records.dropping import TimeIsUp, drop, never
 
 KEPT = timedelta(days=90)
 _NOT_STORED = frozenset({"key", "etag"})
-_DROPPED_AT_ONCE = 100
 
 
 class Outcome(StrEnum):
@@ -34,7 +34,7 @@ class JobReport:
     purged: int = 0  # rows deleted for good
     failed_blob_deletions: int = 0  # left for the next run
     failed_rows: int = 0  # rows that could not be handled, left for the next run
-    remaining: int = 0  # due entries left over: the time was up, or not all could be read
+    remaining: int = 0  # what is left over: the time was up, or not all could be read
     resent: int = 0  # messages sent again
     dead_lettered: int = 0  # poison messages moved to the dead letters
 
@@ -96,18 +96,21 @@ class JobRuns:
         self._table.transact([Replace(_row(run))])
 
     def newest(self, job: str, *, since: datetime | None = None) -> Iterator[JobRun]:
-        """Runs of a job, newest first, back to `since`."""
+        """Runs of a job, newest first, back to `since`; a damaged one is told and left out."""
         end = f"{_inverted(since)}~~" if since else None
         for row in self._table.query(Span(partition=job, key_to=end), page=100):
+            if found := readable(JobRun, row, key=row.key, etag=row.etag):
+                yield found
+
+    def every(self, job: str) -> Iterator[JobRun]:
+        """All that are kept, for proofs: raises ValueError for a damaged one."""
+        for row in self._table.query(Span(partition=job)):
             yield from_values(JobRun, row.values, key=row.key, etag=row.etag)
 
-    def drop_old(self, job: str, now: datetime) -> int:
-        """Delete what is past its time; how many."""
+    def drop_old(self, job: str, now: datetime, time_is_up: TimeIsUp = never) -> bool:
+        """Delete what is past its time, as the key alone says; whether there was time for all."""
         span = Span(partition=job, key_from=f"{_inverted(now - KEPT)}~~")
-        old = list(self._table.query(span, page=_DROPPED_AT_ONCE))
-        for start in range(0, len(old), _DROPPED_AT_ONCE):
-            self._table.transact([Delete(row) for row in old[start : start + _DROPPED_AT_ONCE]])
-        return len(old)
+        return drop(self._table, span, time_is_up)
 
 
 def _inverted(at: datetime) -> str:

@@ -34,6 +34,23 @@ def test_phone_photos_are_taken_whatever_they_are_called(
 
 
 @pytest.mark.parametrize(
+    ("file", "size"),
+    [
+        ("exif-samples__heic_IMG_5195.HEIC", (793, 1024)),
+        ("immich-test-assets__formats_avif_8bit-sRGB.avif", (1024, 684)),
+    ],
+)
+def test_phone_photo_becomes_an_item(service, api, shared_data, file, size):
+    """HEIC and AVIF end as upright pictures, not as drafts that nobody can show."""
+    data = (shared_data / "photos-odd" / file).read_bytes()
+    draft = service.wait(api, sent_as(api, file, data, "image/heic")["id"], "Ready")
+    address = f"/wardrobe/drafts/{draft['id']}"
+    seen = {"If-Match": api.get(address).headers["ETag"]}
+    shown = api.patch(address, json={"useImage": "original"}, headers=seen).json()["image"]
+    assert (shown["width"], shown["height"]) == size
+
+
+@pytest.mark.parametrize(
     "data",
     [
         b'<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>',

@@ -69,8 +69,8 @@ def test_arrows_catch_a_fault(tmp_path, monkeypatch):
 def test_function_app_imports_fast_and_light():
     """Every process of the app pays this import: none of the heavy libraries, half a second."""
     code = (
-        "import sys, time; start = time.perf_counter(); import function_app;"
-        "print(time.perf_counter() - start);"
+        "import sys, time; start = time.process_time(); import function_app;"
+        "print(time.process_time() - start);"
         f"print([m for m in {HEAVY!r} if m in sys.modules])"
     )
     answer = subprocess.run(
@@ -78,7 +78,7 @@ def test_function_app_imports_fast_and_light():
     )
     seconds, loaded = answer.stdout.splitlines()
     assert loaded == "[]"
-    assert float(seconds) < 2, "well under half a second on an idle core; this only stops a slide"
+    assert float(seconds) < 2, "of CPU: well under half a second; this only stops a slide"
 
 
 def test_names_say_what_they_hold():
@@ -88,15 +88,21 @@ def test_names_say_what_they_hold():
 
 
 def test_errors_have_one_suffix_and_one_tree():
-    """Every exception class of the product ends in Error and descends from IngestError."""
-    odd = [
-        f"{path.relative_to(ROOT)}: {node.name}"
+    """Every exception class ends in Error; all but two descend from IngestError."""
+    strangers = {"NotThroughError", "ExifUnreadableError"}  # for the host; never leaves its module
+    bases = {
+        node.name: {base.id for base in node.bases if isinstance(base, ast.Name)}
         for path in files(*PRODUCT)
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.ClassDef)
-        and any(
-            isinstance(b, ast.Name) and b.id.endswith(("Error", "Exception")) for b in node.bases
-        )
-        and not node.name.endswith("Error")
-    ]
-    assert odd == []
+    }
+    errors = {
+        name
+        for name, parents in bases.items()
+        if any(parent.endswith(("Error", "Exception")) for parent in parents)
+    }
+    assert {name for name in errors if not name.endswith("Error")} == set()
+    known = {"IngestError"}
+    while more := {name for name in errors - known if bases[name] & known}:
+        known |= more
+    assert errors - known == strangers

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.infra.bicep_tree import read_bicep
 
-PAGES = ("*.md", "docs/*.md", "infra/*.md")
+PAGES = ("*.md", "docs/*.md", "infra/*.md", "training/*.md", "process_image_job/models/*.md")
 LINK = re.compile(r"\[[^\]]+\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ (.+)$", re.M)
 TABLE_NAME = re.compile(r"^\| `(\w+)` \|", re.M)

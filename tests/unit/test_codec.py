@@ -18,7 +18,7 @@ from shared.domain.draft import (
 )
 from shared.domain.pictures import Box, Caution, Color, Rendition, Segmentation
 from shared.records.codec import from_values, to_values
-from tests.factories import make_draft, make_work
+from tests.factories import DRAFT_ID, make_draft, make_work
 from tests.fakes import NOW
 
 FULL = make_draft(
@@ -46,6 +46,13 @@ def test_draft_with_every_part_reads_back_as_it_was():
     """Every nested value, enum and time survives the row."""
     values = to_values(FULL, leave_out=frozenset({"etag"}))
     assert from_values(Draft, values, etag="e1") == replace(FULL, etag="e1")
+
+
+def test_text_that_would_not_read_back_is_not_written():
+    """Half a character would make the row unreadable for ever."""
+    draft = make_draft(metadata=Metadata(title="Tee \ud83d"))
+    with pytest.raises(ValueError, match="hex escape"):
+        to_values(draft)
 
 
 def test_row_leaves_out_what_is_null():
@@ -84,3 +91,19 @@ def test_number_that_is_none_is_never_stored(share):
         to_values(make_draft(metadata=metadata))
     with pytest.raises(ValueError, match="finite"):
         to_values(Color(name="Red", hex="#ff0000", share=share))
+
+
+BARE = "2026-08-01T12:00:00"
+WORK = '{"reason":"initial","started_at":"2026-08-01T11:00:00Z","queued_at":"%s"}'
+
+
+@pytest.mark.parametrize(
+    ("column", "bare"), [("createdAt", BARE), ("leaseExpiresAt", BARE), ("work", WORK % BARE)]
+)
+def test_time_without_its_zone_is_not_read(column, bare):
+    """Nobody can compare it: the row is damaged, however deep it lies."""
+    values = to_values(make_draft())
+    with pytest.raises(ValueError, match="timezone"):
+        from_values(Draft, values | {column: bare})
+    zoned = bare.replace(BARE, f"{BARE}+02:00")
+    assert from_values(Draft, values | {column: zoned}).id == DRAFT_ID

@@ -175,6 +175,37 @@ def test_model_with_a_side_it_cannot_look_at(copied_models: Path, field: str, si
     assert caught.value.reason.startswith("garment.json is damaged")
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"temperature": 0},
+        {"temperature": float("nan")},
+        {"pixelDeviation": 0},
+        {"pixelMean": float("inf")},
+        {"uncategorisedBelow": 1.5},
+        {"uncategorisedBelow": -0.1},
+    ],
+    ids=str,
+)
+def test_model_with_a_number_that_makes_no_sense(
+    copied_models: Path, change: dict[str, object]
+) -> None:
+    """A number that would end in NaN, or in a doubt that never speaks, is told at once."""
+    rewrite(copied_models, **change)
+    with pytest.raises(ModelUnavailableError) as caught:
+        GarmentModel(copied_models).predict(np.zeros((20, 20, 3), np.uint8))
+    assert caught.value.reason.startswith("garment.json is damaged")
+
+
+@pytest.mark.parametrize("classes", [[], ["dress"], ["dress"] * 11])
+def test_model_whose_classes_are_not_the_networks(copied_models: Path, classes: list[str]) -> None:
+    """A name for each answer, or none can be trusted."""
+    rewrite(copied_models, classes=classes)
+    with pytest.raises(ModelUnavailableError) as caught:
+        GarmentModel(copied_models).predict(np.zeros((20, 20, 3), np.uint8))
+    assert "classes" in caught.value.reason
+
+
 def test_mask_is_as_fine_as_the_second_look(copied_models: Path) -> None:
     """A second look at another size than the first one's decides the size of the mask."""
     rewrite(copied_models, inputSide=160, closerSide=192)

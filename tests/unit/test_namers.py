@@ -1,11 +1,14 @@
 """Who names a garment, against a real small server that speaks the vision API."""
 
+import base64
 import json
 import threading
+import traceback
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+import cv2
 import numpy as np
 import pytest
 
@@ -158,11 +161,11 @@ def test_vision_endpoint_that_drips_is_given_up():
 
 
 def test_vision_endpoint_that_does_not_listen_is_unavailable():
-    """A refused connection is transient."""
-    with serving(answer()) as endpoint:
-        gone = endpoint.address
-    with pytest.raises(ProviderUnavailableError):
-        namer_at(gone)(PHOTO, None, NAVY, last=False)
+    """A refused connection is transient; a key in the address does not come into the log."""
+    namer = namer_at("http://127.0.0.1:9/v1?key=hush")
+    with pytest.raises(ProviderUnavailableError) as caught:
+        namer(PHOTO, None, NAVY, last=False)
+    assert "hush" not in "".join(traceback.format_exception(caught.value))
 
 
 @pytest.mark.parametrize(
@@ -176,6 +179,8 @@ def test_vision_endpoint_that_does_not_listen_is_unavailable():
         (200, b'{"choices": []}'),
         completion("not json"),
         completion('{"category": 1}'),
+        completion('{"category": "Shirt", "confidence": 0.9, "title": "Tee \\ud83d"}'),
+        completion('{"category": "Shirt", "confidence": 0.9, "title": "Tee \ud83d"}'),
         completion('{"category": "Shirt", "confidence": 7}'),
         completion(None),
         (200, b" " * 1_100_000),
@@ -213,6 +218,36 @@ def test_vision_endpoint_that_is_unsure_needs_review():
     assert named.metadata.needs_review
 
 
+def test_vision_endpoint_sees_nothing_of_what_was_cut_away():
+    """A picture without its background is sent as it is seen: on white, not on what lay behind."""
+    rgb = np.zeros((60, 60, 3), np.uint8)
+    alpha = np.zeros((60, 60), np.uint8)
+    cut = Photo(rgb=rgb, alpha=alpha, full_width=60, full_height=60)
+    with serving(answer()) as endpoint:
+        namer_at(endpoint.address)(cut, None, NAVY, last=False)
+    [asked] = endpoint.asked
+    address = asked["messages"][0]["content"][1]["image_url"]["url"]
+    jpeg = np.frombuffer(base64.b64decode(address.partition(",")[2]), np.uint8)
+    assert cv2.imdecode(jpeg, cv2.IMREAD_COLOR).min() > 250
+
+
+def test_vision_endpoint_without_a_token_is_asked_again_later_and_then_left(caplog):
+    """An identity that is away is like an endpoint that is: the run comes again, the last ends."""
+    caplog.set_level("INFO")
+
+    def bearer():
+        raise ProviderUnavailableError
+
+    namer = VisionEndpointNamer(
+        endpoint="http://127.0.0.1:9/v1", model="m", bearer=bearer, categories=ALLOWED
+    )
+    with pytest.raises(ProviderUnavailableError):
+        namer(PHOTO, None, NAVY, last=False)
+    assert namer(PHOTO, None, NAVY, last=True).cautions == (Caution.METADATA_UNAVAILABLE,)
+    told = [json.loads(record.getMessage()) for record in caplog.records]
+    assert [line["outcome"] for line in told] == ["unreachable", "unreachable"]
+
+
 def test_category_is_found_in_any_spelling():
     """Case and punctuation of an answer do not matter; the list's spelling is stored."""
     assert allowed_category("t shirt", ALLOWED) == "T-shirt"
@@ -245,9 +280,9 @@ class Seeing:
         )
 
 
-def seen_by(model, segmentation=Segmentation.APPLIED, allowed=ALLOWED):
+def seen_by(model, segmentation=Segmentation.APPLIED, sure=0.9, allowed=ALLOWED):
     box = Box(left=0, top=0, width=1, height=1)
-    cut_out = CutOut(mask_png=b"", box=box, confidence=0.9, segmentation=segmentation)
+    cut_out = CutOut(mask_png=b"", box=box, confidence=sure, segmentation=segmentation)
     return OwnModelNamer(model, allowed)(PHOTO, cut_out, NAVY, last=False)
 
 
@@ -259,16 +294,17 @@ def test_own_model_that_is_sure_needs_no_review():
 
 
 @pytest.mark.parametrize(
-    ("model", "segmentation"),
+    ("model", "segmentation", "sure"),
     [
-        (Seeing(confidence=0.49), Segmentation.APPLIED),
-        (Seeing(), Segmentation.LOW_CONFIDENCE),
+        (Seeing(confidence=0.49), Segmentation.APPLIED, 0.9),
+        (Seeing(), Segmentation.LOW_CONFIDENCE, 0.4),
+        (Seeing(), Segmentation.DEGRADED, 0.4),
     ],
-    ids=["unsure", "no-garment"],
+    ids=["unsure", "no-garment", "no-garment-without-the-processor"],
 )
-def test_own_model_sells_no_guess_as_a_fact(model, segmentation):
+def test_own_model_sells_no_guess_as_a_fact(model, segmentation, sure):
     """Below its threshold, or where no garment was found, the person has to say."""
-    metadata = seen_by(model, segmentation).metadata
+    metadata = seen_by(model, segmentation, sure).metadata
     assert (metadata.category, metadata.title) == ("Uncategorised", None)
     assert metadata.needs_review
 

@@ -50,6 +50,7 @@ def test_settings_faults_are_told_all_at_once():
         ({"PROCESSOR_URL": "http://[::1"}, "PROCESSOR_URL"),
         ({"IMAGE_JOBS_QUEUE": "photos"}, "IMAGE_JOBS_POISON_QUEUE: must be photos-poison"),
         ({"UPLOADS_PER_MINUTE": "-1"}, "UPLOADS_PER_MINUTE"),
+        ({"UPLOAD_SAS_MINUTES": "16"}, "UPLOAD_SAS_MINUTES: must be 15 at most"),
         ({"FAILED_TTL_DAYS": "1000001"}, "FAILED_TTL_DAYS"),
         ({"FAILED_TTL_DAYS": "٣"}, "FAILED_TTL_DAYS"),
         ({"AUTH_MODE": "open"}, "AUTH_MODE"),

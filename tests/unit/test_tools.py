@@ -1,9 +1,15 @@
 """Which segmenter and namer the settings choose."""
 
+import numpy as np
+from azure.identity import CredentialUnavailableError
+
 from process_image_job.namers.own_model import OwnModelNamer
 from process_image_job.namers.vision_endpoint import VisionEndpointNamer
 from process_image_job.segmenters.remote import RemoteSegmenter
 from process_image_job.tools import tools_for
+from process_image_job.values import Photo
+from shared import bootstrap
+from shared.domain.pictures import Caution
 from shared.settings import Settings
 
 
@@ -38,6 +44,23 @@ def test_tools_with_an_endpoint_ask_it():
         openai_key="k",
     )
     assert isinstance(tools_for(chosen).name, VisionEndpointNamer)
+
+
+def test_tools_whose_identity_gives_no_token_leave_the_naming_to_the_person(monkeypatch):
+    """An identity that is missing or away costs the name, never the draft."""
+
+    class Away:
+        def get_token(self, scope):
+            raise CredentialUnavailableError(message=f"no identity for {scope}")
+
+    monkeypatch.setattr(bootstrap, "_identity", Away)
+    chosen = Settings(
+        metadata_provider="openai", openai_endpoint="http://127.0.0.1:1/v1", openai_model="m"
+    )
+    photo = Photo(rgb=np.zeros((8, 8, 3), np.uint8), alpha=None, full_width=8, full_height=8)
+    named = tools_for(chosen).name(photo, None, (), last=True)
+    assert named.cautions == (Caution.METADATA_UNAVAILABLE,)
+    assert named.metadata.source == "none"
 
 
 def test_tools_are_made_once_a_process():

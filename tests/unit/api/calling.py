@@ -92,7 +92,8 @@ class Caller:
         owned = access_to(name) is Access.OWNER
         deps = (self.world.deps,) if owned or access_to(name) is Access.OPERATOR else ()
         request = request_of(req, self.owner if owned else "")
-        answer = respond(lambda: HANDLERS[name](request, *deps, **borrowed))
+        trace = req.headers.get("traceparent", "")
+        answer = respond(lambda: HANDLERS[name](request, *deps, **borrowed), trace)
         headers = {name.lower(): value for name, value in answer.headers.items()}
         headers["content-type"] = answer.mimetype
         return Reply(answer.status_code, headers, answer.get_body())

@@ -1,5 +1,7 @@
 """Alive and ready: 503 only where nobody can be served."""
 
+import json
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -7,6 +9,7 @@ import pytest
 from cleanup_abandoned_drafts.handler import CLEANUP
 from shared.domain.errors import SettingsError
 from shared.jobs import Tick, run
+from shared.ports import Row
 from shared.records.deadletters import DeadLetter
 from shared.records.jobruns import JobRun, JobRuns, Outcome
 from tests.fakes import NOW
@@ -17,7 +20,7 @@ def ready(caller, *, model=True, connect=None):
     return caller.ask(
         "health_ready",
         connect=connect or (lambda: caller.world.deps),
-        model_usable=lambda: model,
+        worker_usable=lambda *, with_model: model or not with_model,
     )
 
 
@@ -58,6 +61,36 @@ def test_service_with_wrong_settings_is_not_ready(caller):
 def test_service_without_its_model_is_degraded(caller):
     """People are served, with less."""
     assert ready(caller, model=False).json["degraded"] == ["model_missing"]
+
+
+@pytest.mark.parametrize(
+    ("segmenter", "provider", "degraded"),
+    [
+        ("auto", "none", ["model_missing"]),
+        ("remote", "none", ["model_missing"]),  # it is what stands in
+        ("classical", "model", ["model_missing"]),
+        ("classical", "openai", []),
+    ],
+)
+def test_service_wants_the_model_where_a_photo_may_meet_it(caller, segmenter, provider, degraded):
+    """What the settings never use is not missed."""
+    deps = caller.world.deps
+    values = replace(deps.settings, segmenter=segmenter, metadata_provider=provider)
+    reply = ready(caller, model=False, connect=lambda: replace(deps, settings=values))
+    assert reply.json["degraded"] == degraded
+
+
+@pytest.mark.parametrize("segmenter", ["auto", "remote", "classical"])
+def test_service_whose_worker_does_not_load_is_degraded(caller, segmenter):
+    """Whatever the settings: every job would end there."""
+    deps = caller.world.deps
+    values = replace(deps.settings, segmenter=segmenter, metadata_provider="none")
+    reply = caller.ask(
+        "health_ready",
+        connect=lambda: replace(deps, settings=values),
+        worker_usable=lambda *, with_model: False,
+    )
+    assert reply.json["degraded"] == ["model_missing"]
 
 
 @pytest.mark.parametrize(("minutes", "degraded"), [(15, []), (16, ["backlog"])])
@@ -104,3 +137,19 @@ def test_service_whose_cleanup_keeps_failing_is_degraded(caller):
         runs.record(JobRun(job=CLEANUP.name, trigger="timer", started_at=started,
                            finished_at=started, outcome=Outcome.FAILED))  # fmt: skip
     assert ready(caller).json["degraded"] == ["cleanup_lag"]
+
+
+def test_service_with_damaged_records_is_ready(caller, caplog):
+    """What cannot be read is told and passed over, and hides nothing behind it."""
+    world = caller.world
+    letter = DeadLetter(at=NOW, queue="q", reason="r", code="c", body=b"")
+    world.deps.letters.keep(letter, name="x")
+    world.letters.put(Row(f"{NOW:%Y-%m}", "0-letter", {}))  # each the newest of its kind
+    world.deps.jobruns_table.put(Row(CLEANUP.name, "0-run", {"trigger": "timer"}))
+    reply = ready(caller)
+    assert (reply.status, reply.json["degraded"]) == (200, ["dead_letters"])
+    told = [json.loads(r.message) for r in caplog.records if "row_unreadable" in r.message]
+    assert {(line["kind"], line["rowKey"]) for line in told} == {
+        ("DeadLetter", "0-letter"),
+        ("JobRun", "0-run"),
+    }

@@ -12,6 +12,7 @@ from shared.domain.errors import (
     SettingsError,
     StorageUnavailableError,
 )
+from shared.telemetry import trace_id
 from shared.web import respond
 
 
@@ -70,6 +71,21 @@ def test_problem_of_ours_tells_the_log_alone(error, status, code, detail, caplog
     assert (line["event"], line["code"], line["detail"]) == ("request_failed", code, detail)
     assert line["error"] == type(error).__name__
     assert line["where"].rpartition(" > ")[2].startswith("test_problems.py:")
+
+
+def test_line_of_a_failure_names_the_trace_of_its_request(caplog):
+    """The caller's own where one was sent, else the one that the request's messages carry too."""
+    made = []
+
+    def serve():
+        made.append(Request(method="POST", url="http://h").traceparent)
+        raise StorageUnavailableError
+
+    respond(serve, "00-" + "a" * 32 + "-" + "b" * 16 + "-01")
+    respond(serve, "nonsense")
+    told = [json.loads(record.getMessage())["traceId"] for record in caplog.records]
+    assert told == ["a" * 32, trace_id(made[1])]
+    assert trace_id(made[0]) == "a" * 32
 
 
 def test_line_of_a_failure_quotes_nobody(caplog):

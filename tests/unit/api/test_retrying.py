@@ -66,6 +66,14 @@ def test_retry_starts_over_where_a_blob_is_gone(caller, world):
     )
 
 
+def test_retry_starts_over_where_a_blob_is_empty(caller, world):
+    """Nothing was stored under its name."""
+    draft = with_blobs(world, failed())
+    world.images.put(draft.checkpoint.mask, b"", content_type="image/png")
+    caller.ask("retry_draft", DRAFT_ID)
+    assert world.row(draft).checkpoint is None
+
+
 def test_retry_after_a_lost_worker_is_the_last_chance(caller, world):
     """A photo that kills workers gets one more run, not five."""
     draft = world.add(failed("WORKER_LOST"))

@@ -5,10 +5,12 @@ from dataclasses import replace
 
 import pytest
 
+from cleanup_abandoned_drafts.repair import REPAIR
 from shared.domain.draft import DraftError, DraftStatus, Stage, WorkReason
 from shared.domain.events import EventType
 from shared.domain.lifecycle import finish
 from shared.domain.messages import JobMessage
+from shared.jobs import Tick, run
 from shared.settings import Settings
 from tests.factories import DRAFT_ID, make_draft, make_work, make_world
 from tests.fakes import NOW
@@ -67,6 +69,8 @@ def test_accept_while_reprocessing_drops_the_run(caller, world):
     row = world.row(draft)
     assert (reply.json["status"], row.work, row.lease_id) == ("Accepted", None, None)
     assert row.pictures == draft.pictures
+    world.clock.pass_(minutes=5)  # until then that run may be writing still
+    run(REPAIR, Tick(), world.deps)
     assert world.images.stored == {}
 
 

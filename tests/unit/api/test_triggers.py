@@ -14,8 +14,10 @@ from tests.unit.api.registered import ROOT, functions
 TRIGGERS = {name: function.get_user_function() for name, function in functions().items()}
 
 
-def call(name, method="GET", path="", **route):
-    req = func.HttpRequest(method, f"https://h/api/{path}", route_params=route, body=b"")
+def call(name, method="GET", path="", headers=None, **route):
+    req = func.HttpRequest(
+        method, f"https://h/api/{path}", headers=headers, route_params=route, body=b""
+    )
     return TRIGGERS[name](req)
 
 
@@ -23,6 +25,14 @@ def test_trigger_answers_for_anyone():
     """No owner, no storage, no settings needed."""
     answer = call("health_live")
     assert (answer.status_code, json.loads(answer.get_body())) == (200, {"status": "live"})
+
+
+def test_trigger_that_fails_tells_the_trace_of_its_request(caplog):
+    """Storage is not set up here; the line can be found by what the caller has."""
+    trace = "00-" + "a" * 32 + "-" + "b" * 16 + "-01"
+    assert call("ops_summary", headers={"TraceParent": trace}).status_code == 503
+    [line] = [json.loads(record.getMessage()) for record in caplog.records]
+    assert (line["event"], line["traceId"]) == ("request_failed", "a" * 32)
 
 
 def test_trigger_of_the_rest_answers_as_a_problem():

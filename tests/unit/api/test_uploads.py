@@ -1,5 +1,6 @@
 """The direct way: shell, address, submit."""
 
+import json
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
@@ -12,6 +13,7 @@ from tests.unit.api.calling import BASE, make_ready, photo
 from tests.unit.api.failing import at
 
 JPEG = photo()
+TRACE = "00-" + "a" * 32 + "-" + "b" * 16 + "-01"
 WISH = {"fileName": "shirt.heic", "contentType": "image/heic", "size": 2_000_000}
 
 
@@ -172,10 +174,12 @@ def test_submit_is_in_the_history(caller, world):
 
 
 def test_submit_tells_the_log_how_the_photo_came(caller, world, caplog):
-    """The line says `direct`."""
+    """The line says `direct`, of which draft, and by which request."""
     caplog.set_level("INFO")
-    caller.ask("submit_upload", begun(caller, world, JPEG))
-    assert '"source":"direct"' in caplog.text
+    draft_id = begun(caller, world, JPEG)
+    caller.ask("submit_upload", draft_id, headers={"traceparent": TRACE})
+    [line] = [json.loads(r.message) for r in caplog.records if "draft_accepted" in r.message]
+    assert (line["source"], line["draftId"], line["traceId"]) == ("direct", draft_id, "a" * 32)
 
 
 def test_submit_keeps_to_the_stage_of_the_photo(caller, world):

@@ -1,5 +1,6 @@
 """The caller waits: the v1 contract, the inline mode, and the one slot they share."""
 
+import json
 from dataclasses import replace
 from datetime import timedelta
 
@@ -153,6 +154,16 @@ def test_v1_whose_run_breaks_off_for_good_is_told_after_60_seconds(caller, world
     assert (reply.status, reply.code) == (504, "STILL_PROCESSING")
     assert reply.json["statusUrl"] == (f"{BASE}/wardrobe/drafts/status?ids={reply.json['draftId']}")
     assert patience.seconds == pytest.approx(60, abs=1)
+
+
+def test_v1_whose_run_breaks_off_tells_of_which_draft(caller, world, caplog):
+    """The line of the failure names the draft and the request."""
+    headers = {"traceparent": "00-" + "a" * 32 + "-" + "b" * 16 + "-01"}
+    asked = {"name": "create_image_v1", "run": exploding, "pause": Patience(world)}
+    reply = caller.upload(("a.jpg", JPEG), headers=headers, **asked)
+    lines = [json.loads(record.getMessage()) for record in caplog.records]
+    [line] = [line for line in lines if line.get("during") == "run"]
+    assert (line["draftId"], line["traceId"]) == (reply.json["draftId"], "a" * 32)
 
 
 def test_v1_whose_run_breaks_off_with_the_queue_away_is_left_to_its_net(caller, world):

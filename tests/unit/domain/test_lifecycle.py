@@ -134,6 +134,24 @@ def test_finish_keeps_what_a_person_has_set():
     assert not merged.needs_review
 
 
+@pytest.mark.parametrize("reason", [WorkReason.REPROCESS, WorkReason.DEGRADED])
+def test_finish_without_a_provider_keeps_what_was_found_before(reason):
+    """A run whose provider is away has nothing better to say; only the colours are new."""
+    colors = (Color(name="Red", hex="#ff0000", share=1.0),)
+    found = Metadata(category="Skirt", title="Red skirt", source="openai", needs_review=False)
+    draft = make_draft(
+        status=DraftStatus.READY,
+        work=make_work(reason=reason),
+        checkpoint=MADE,
+        metadata=found,
+        analysis=Metadata(colors=colors, source="none"),
+        cautions=(Caution.METADATA_UNAVAILABLE,),
+    )
+    done = lifecycle.finish(draft, LATER)
+    assert done.metadata == replace(found, colors=colors)
+    assert done.warnings == (Caution.METADATA_UNAVAILABLE,)
+
+
 @pytest.mark.parametrize("reason", [WorkReason.INITIAL, WorkReason.RETRY])
 def test_fail_of_processing_says_why_and_keeps_the_checkpoint(reason):
     """A retryable failure leaves what the retry can go on from."""
@@ -196,6 +214,19 @@ def test_reprocess_starts_at_the_stage_asked_for(first, stage, checkpoint):
     again = lifecycle.reprocess(ready, first, WorkReason.REPROCESS, LATER)
     assert (again.status, again.generation, again.attempts) == (DraftStatus.READY, 2, 0)
     assert (again.stage, again.checkpoint, again.pictures) == (stage, checkpoint, SHOWN)
+
+
+@pytest.mark.parametrize(("attempts", "left"), [(0, False), (1, True)])
+def test_reprocess_in_place_of_another_keeps_in_mind_what_its_runs_wrote(attempts, left):
+    """The new generation has no attempts yet, but blobs may lie under this draft all the same."""
+    ready = make_draft(
+        status=DraftStatus.READY,
+        work=make_work(reason=WorkReason.REPROCESS),
+        pictures=SHOWN,
+        attempts=attempts,
+    )
+    again = lifecycle.reprocess(ready, Stage.SEGMENTED, WorkReason.REPROCESS, LATER)
+    assert lifecycle.forget_work(again).leftovers is left
 
 
 def test_forgotten_work_leaves_the_picture():

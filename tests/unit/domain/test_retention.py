@@ -35,8 +35,8 @@ def test_expiry_follows_the_status(changes, end):
 
 
 def test_expiry_of_ready_drafts_is_a_setting():
-    """READY_TTL_DAYS counts from when the draft became Ready."""
-    draft = make_draft(status=DraftStatus.READY, work=None, status_since=NOW + DAY)
+    """READY_TTL_DAYS counts from the last change that people see, such as an edit."""
+    draft = make_draft(status=DraftStatus.READY, work=None, status_since=NOW, updated_at=NOW + DAY)
     assert expires_at(draft, Retention(ready=2 * DAY)) == NOW + 3 * DAY
 
 

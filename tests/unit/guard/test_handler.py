@@ -1,10 +1,12 @@
 """The worker: what each delivery does to its draft, and what becomes of the message."""
 
+import io
 import json
 import threading
 from dataclasses import replace
 
 import pytest
+from PIL import Image
 
 from process_image_job.delivery import Delivery
 from process_image_job.handler import process_image_job
@@ -41,6 +43,12 @@ def failing(error):
         raise error
 
     return lambda: replace(TINY_TOOLS, segmenter=segmenter)
+
+
+def shows_the_cut_out(world, row):
+    """Whether the item's picture is transparent around the garment."""
+    stored = world.images.read(row.pictures.renditions["display"].blob)
+    return Image.open(io.BytesIO(stored)).mode == "RGBA"
 
 
 def letters(world):
@@ -367,6 +375,7 @@ def test_remote_processor_away_in_the_last_run_is_a_degraded_ready(world):
         DraftStatus.READY,
         Segmentation.DEGRADED,
     )
+    assert shows_the_cut_out(world, row)
     assert (row.generation, str(row.work.reason)) == (2, "degraded")
     [(_, delay)] = world.jobs.sent
     assert delay.total_seconds() == 900

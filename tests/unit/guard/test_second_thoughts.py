@@ -6,6 +6,7 @@ from datetime import timedelta
 
 import pytest
 
+from cleanup_abandoned_drafts.repair import REPAIR
 from process_image_job.handler import process_image_job
 from process_image_job.namers.port import unnamed
 from shared.domain.draft import DraftStatus, Stage, WorkReason
@@ -15,12 +16,16 @@ from shared.domain.events import EventType
 from shared.domain.lifecycle import reprocess
 from shared.domain.pictures import Caution, Segmentation
 from shared.failing import exhausted_error
+from shared.jobs import Tick, run
 from shared.sending import message_for
 from shared.settings import Settings
 from tests.factories import make_draft, make_work, make_world
+from tests.fakehost import FakeHost, Killed
 from tests.fakes import NOW
 from tests.invariants import check_settled
 from tests.tiny import TINY_TOOLS, box_segmenter, tiny_photo, tiny_tools
+from tests.unit.api.calling import Caller
+from tests.unit.api.failing import at
 
 QUARTER = timedelta(minutes=15)
 
@@ -181,3 +186,48 @@ def test_worker_counts_as_lost_where_more_than_half_of_the_runs_were(attempts, l
     """Half of them is not more than half."""
     draft = make_draft(attempts=attempts, work=make_work(lost_runs=lost))
     assert exhausted_error(draft, NOW).code == code
+
+
+def shown(world):
+    """A Ready draft whose picture a run is to replace; its message waits."""
+    draft = world.add_photo(tiny_photo())
+    deliver(world, draft)
+    Caller(world).ask("reprocess_draft", draft)
+    return draft
+
+
+def test_acceptance_after_two_reprocesses_leaves_no_blob_of_either(world):
+    """The first one's run broke off between two blobs, the second one's never began."""
+    draft = shown(world)
+    world.faults.before = at("images.put", skip=1)
+    FakeHost(world).deliver()
+    world.faults.before = lambda call: None
+    Caller(world).ask("reprocess_draft", draft)
+    Caller(world).ask("accept_draft", draft)
+    world.clock.pass_(minutes=5)
+    run(REPAIR, Tick(), world.deps)
+    check_settled(world)
+
+
+def test_acceptance_that_meets_a_run_leaves_no_blob_of_it(world):
+    """It stores one more, and is killed before it can learn that nobody wants it."""
+    draft = shown(world)
+
+    def accepted(call):
+        if call == "images.put":
+            world.faults.before = lambda call: None
+            assert Caller(world).ask("accept_draft", draft).status == 200
+            world.faults.after = killed
+
+    def killed(call):
+        world.faults.after = lambda call: None
+        raise Killed
+
+    world.faults.before = accepted
+    host = FakeHost(world)
+    host.deliver()
+    world.clock.pass_(minutes=5)
+    host.work_off()
+    run(REPAIR, Tick(), world.deps)
+    assert world.row(draft).status is DraftStatus.ACCEPTED
+    check_settled(world)

@@ -9,6 +9,7 @@ from cleanup_abandoned_drafts.handler import CLEANUP, run_cleanup_now
 from cleanup_abandoned_drafts.repair import REPAIR
 from shared.domain.errors import RequestError
 from shared.jobs import ScheduledJob, Tick, run
+from shared.ports import Row
 from shared.records.jobruns import JobReport, JobRuns, Outcome
 from shared.settings import Settings
 from tests.factories import make_world
@@ -165,3 +166,13 @@ def test_lines_of_a_job_say_when_and_why(world, caplog):
         "2026-08-01T12:00:00+00:00",
     )
     assert (begun["pastDue"], ended["outcome"]) == (True, "success")
+
+
+def test_record_that_is_damaged_proves_nothing(world):
+    """It may be the second run of a window: the list leaves it out, a proof does not."""
+    run(job(), Tick(), world.deps)
+    world.deps.jobruns_table.put(Row("some_job", "0", {}))
+    kept = JobRuns(world.deps.jobruns_table)
+    assert len(list(kept.newest("some_job"))) == 1
+    with pytest.raises(ValueError, match="JobRun"):
+        list(kept.every("some_job"))

@@ -1,5 +1,6 @@
 """What operators can do: see how things stand, retry what failed, replay dead letters safely."""
 
+import json
 from datetime import timedelta
 
 import pytest
@@ -13,6 +14,7 @@ from shared.domain.errors import RequestError, StorageUnavailableError
 from shared.domain.ids import draft_row_key, new_draft_id
 from shared.failing import end_draft
 from shared.jobs import Tick, run
+from shared.ports import Row
 from shared.records.due import DueEntry
 from shared.sending import message_for
 from tests.factories import make_draft, make_work, make_world
@@ -240,3 +242,47 @@ def test_dead_letters_come_newest_first_and_no_more_than_asked(world):
         world.clock.pass_(days=10)
     found = operations.dead_letters(world.deps, most=2)
     assert [letter.body for letter in found] == [b"2", b"1"]
+
+
+def test_replay_goes_on_where_another_row_is_damaged(world, caplog):
+    """The row at the head of the queue is nobody's business here; the line names the draft."""
+    draft = world.add_photo(tiny_photo())
+    keep_malformed(
+        message_for(draft).encode().encode(), "odd", queue="q", dequeue_count=1, deps=world.deps
+    )
+    world.clock.pass_(minutes=4)
+    other = world.add(make_draft(id=new_draft_id(), work=make_work(queued_at=world.clock())))
+    world.jobs.send(message_for(other).encode())
+    world.damage(other)
+    [letter] = operations.dead_letters(world.deps)
+    assert operations.replay(letter.id, world.deps).state == "replayed"
+    [line] = [json.loads(r.message) for r in caplog.records if "draft_resent" in r.message]
+    assert (line["trigger"], line["draftId"]) == ("operator", draft.id)
+
+
+def test_retry_of_what_failed_goes_on_past_a_damaged_row(world, caplog):
+    """It is told and left out; the others are retried."""
+    damaged, draft = failed(world), failed(world)
+    world.damage(damaged)
+    assert operations.retry_failed(world.deps).draft_ids == (draft.id,)
+    assert f'"draftId":"{damaged.id}"' in caplog.text
+
+
+def test_damaged_records_hide_no_others(world, caplog):
+    """A letter and a run that cannot be read are told; summary and listing show the rest."""
+    run(CLEANUP, Tick(), world.deps)
+    world.deps.jobruns_table.put(Row(CLEANUP.name, "0", {"startedAt": "long ago"}))
+    keep_malformed(b"x", "odd", queue="q", dequeue_count=1, deps=world.deps)
+    world.letters.put(Row(f"{world.clock():%Y-%m}", "0", {"body": b"y"}))
+    found = operations.summary(world.deps)
+    assert (found.new_dead_letters, found.jobs[0].last_run.outcome) == (1, "success")
+    assert [letter.body for letter in operations.dead_letters(world.deps)] == [b"x"]
+    assert '"kind":"DeadLetter"' in caplog.text
+    assert '"kind":"JobRun"' in caplog.text
+
+
+def test_replay_of_a_damaged_letter_is_not_found(world, caplog):
+    """As the listing, which does not show it; the log says why."""
+    world.letters.put(Row("2026-08", "damaged", {"body": b"y"}))
+    assert refusal(world, "2026-08~damaged") == (404, "NOT_FOUND")
+    assert '"rowKey":"damaged"' in caplog.text

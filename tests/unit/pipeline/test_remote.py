@@ -3,6 +3,7 @@
 import io
 import json
 import threading
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -159,14 +160,17 @@ def test_remote_with_png() -> None:
     [
         (413, {"code": "IMAGE_TOO_LARGE"}, errors.ImageTooLargeError),
         (400, {"code": "IMAGE_TOO_SMALL"}, errors.ImageTooSmallError),
-        (415, {}, errors.UnsupportedFormatError),
-        (422, ["not a problem"], errors.CorruptImageError),
+        (415, {}, errors.ProcessorUnavailableError),  # it may not take WebP
+        (413, "<html>413 Request Entity Too Large</html>", errors.ProcessorUnavailableError),
+        (422, ["not a problem"], errors.ProcessorUnavailableError),
+        (400, {"code": "RAW_MISSING"}, errors.ProcessorUnavailableError),  # not its to say
+        (500, {"code": "CORRUPT_IMAGE"}, errors.ProcessorUnavailableError),
     ],
 )
 def test_remote_that_refuses_the_photo(
-    status: int, body: object, error: type[errors.BadImageError]
+    status: int, body: object, error: type[errors.IngestError]
 ) -> None:
-    """A bad photo is told from a bad processor by status and code."""
+    """Only a problem with the code of a bad photo blames it: what was sent is our own WebP."""
     with pytest.raises(error):
         ask((status, {}, json.dumps(body).encode()))
 
@@ -204,7 +208,29 @@ def test_remote_that_drips() -> None:
         assert not ended.is_set()
 
 
+def test_remote_that_is_late_with_its_first_byte_too() -> None:
+    """The whole time counts from the question on, not from the first line of the answer."""
+    late = threading.Event()
+
+    def answer(body: bytes, headers: dict[str, str]) -> Answer:
+        late.wait(0.3)
+        return 200, {"X-Confidence": "0.9"}, cut(body)
+
+    with processor(answer) as url, pytest.raises(errors.ProcessorUnavailableError):
+        RemoteSegmenter(url=url, total_seconds=0.2)(photo())
+
+
 def test_remote_that_is_not_there() -> None:
-    """A refused connection is transient."""
-    with pytest.raises(errors.ProcessorUnavailableError):
-        RemoteSegmenter(url="http://127.0.0.1:9/")(photo())
+    """A refused connection is transient; the key in the address does not come into the log."""
+    segmenter = RemoteSegmenter(url="http://127.0.0.1:9/?code=hush")
+    with pytest.raises(errors.ProcessorUnavailableError) as caught:
+        segmenter(photo())
+    assert "hush" not in "".join(traceback.format_exception(caught.value))
+
+
+def test_remote_is_not_asked_about_a_strip() -> None:
+    """A photo of a few pixels in width shows no garment, whoever looks."""
+    strip = decode(drawing.saved(np.full((40, 4000, 3), 200, np.uint8), "PNG"))
+    found = cut_out(strip, RemoteSegmenter(url="http://127.0.0.1:9/"))
+    assert found.segmentation is Segmentation.LOW_CONFIDENCE
+    assert (found.box.width, found.box.height) == (4000, 40)

@@ -57,6 +57,14 @@ def test_render_of_large_photo() -> None:
     assert max(opened(render(photo, None), "archive").size) == 2048
 
 
+def test_render_of_large_cut_out() -> None:
+    """The garment of a 12-megapixel photo is kept with 2048 px on its longest side."""
+    photo, mask = tee_photo(3000, 4000)
+    rendered = render(photo, cut_by(mask, photo))
+    assert max(opened(rendered, "archive").size) == 2048
+    assert opened(rendered, "archive").mode == "RGBA"
+
+
 @pytest.mark.parametrize("cut", [False, True])
 def test_render_never_enlarges(cut: bool) -> None:
     """A small photo keeps its own size in every rendition."""

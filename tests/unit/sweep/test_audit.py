@@ -100,6 +100,13 @@ def test_row_without_an_entry_is_found(world):
     assert kinds(world) == [Kind.NO_ENTRY]
 
 
+def test_row_whose_entry_is_damaged_is_found(world):
+    """Nobody knows when to look at it; the entry itself is named too."""
+    world.add()
+    world.due.rows = {key: replace(row, values={}) for key, row in world.due.rows.items()}
+    assert kinds(world) == [Kind.NO_ENTRY, Kind.OVERDUE_ENTRY]
+
+
 def test_row_that_forgot_its_due_time_is_found(world):
     """It wants a run and names no time."""
     draft = world.add()

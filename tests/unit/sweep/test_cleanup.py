@@ -1,21 +1,27 @@
 """The nightly cleanup: what goes, what stays, and what a fault leaves for the next night."""
 
+import json
 import threading
 from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
+from cleanup_abandoned_drafts.attending import Attention, attend_all
 from cleanup_abandoned_drafts.handler import CLEANUP, run_cleanup_now
+from cleanup_abandoned_drafts.policy import Verdict
 from cleanup_abandoned_drafts.repair import REPAIR
 from shared.deleting import delete_draft
 from shared.domain.draft import DraftError, DraftStatus, WorkReason
 from shared.domain.errors import ConflictError, StorageUnavailableError
 from shared.domain.events import EventType
-from shared.domain.ids import new_draft_id
+from shared.domain.ids import draft_row_key, inverted_ms, new_draft_id
 from shared.domain.lifecycle import fail, retry
 from shared.failing import end_draft
-from shared.jobs import Tick, run
+from shared.jobs import Tick, Turn, run
+from shared.ports import Row
+from shared.records.deadletters import DeadLetter
+from shared.records.due import DueEntry
 from shared.records.idempotency import IdempotencyKeys
 from shared.records.jobruns import JobRuns, Outcome
 from shared.settings import Settings
@@ -45,6 +51,14 @@ def many_failed(world, count):
     return [failed(world, id=new_draft_id()) for _ in range(count)]
 
 
+def many_letters(world, count):
+    """Dead letters of one night, in two months."""
+    for number in range(count):
+        at = NOW - timedelta(days=number % 2)
+        letter = DeadLetter(at=at, queue="q", reason="r", code="c", body=b"")
+        world.deps.letters.keep(letter, name=str(number))
+
+
 def test_cleanup_with_nothing_due_reads_one_page(world, clean_up):
     """An hour in which nothing is due costs a peek, a query and the records."""
     world.add()
@@ -68,6 +82,24 @@ def test_abandoned_upload_fails_after_a_day_and_goes_after_a_week(world, clean_u
     world.clock.pass_(days=7)
     assert clean_up().purged == 1
     assert drafts_of(world) == []
+
+
+def test_abandoned_upload_is_told_as_no_failure_of_ours(world, clean_up, caplog):
+    """Trying again cannot help: no alarm counts it."""
+    uploading(world)
+    world.clock.pass_(hours=24)
+    clean_up()
+    [line] = [json.loads(r.getMessage()) for r in caplog.records if "draft_failed" in r.message]
+    assert (line["code"], line["permanent"], line["level"]) == ("UPLOAD_ABANDONED", True, "warning")
+
+
+def test_stuck_draft_is_told_as_a_failure_of_ours(world, clean_up, caplog):
+    """Nobody attended to it for two hours."""
+    world.add(make_draft(work=make_work(resends=3)))
+    world.clock.pass_(hours=2)
+    clean_up()
+    [line] = [json.loads(r.getMessage()) for r in caplog.records if "draft_failed" in r.message]
+    assert (line["code"], line["permanent"], line["level"]) == ("STUCK_PROCESSING", False, "error")
 
 
 def test_failed_draft_is_kept_for_seven_days_from_its_failure(world, clean_up):
@@ -244,13 +276,73 @@ def test_blob_that_somebody_has_leased_is_counted(world, clean_up):
 def test_row_that_is_damaged_does_not_stop_the_rest(world, clean_up, caplog):
     """It is counted and told; the others are handled."""
     damaged, _, _ = many_failed(world, 3)
-    key = next(key for key in world.drafts.rows if damaged.id in key[1] and key[1][0] == "d")
-    row = world.drafts.rows[key]
-    world.drafts.rows[key] = replace(row, values=row.values | {"status": "Gone fishing"})
+    world.damage(damaged)
     world.clock.pass_(days=8)
     report = clean_up()
     assert (report.purged, report.failed_rows) == (2, 1)
     assert f'"draftId":"{damaged.id}"' in caplog.text
+
+
+def test_entry_that_is_damaged_does_not_stop_the_rest(world, clean_up, caplog):
+    """It is counted and told, and lies where it was for a person to mend."""
+    many_failed(world, 2)
+    world.due.put(Row("2026080100-0", f"{OWNER}~d~0~damaged", {"dueAt": "2026-08-01T00:00:00Z"}))
+    world.clock.pass_(days=8)
+    report = clean_up()
+    assert (report.purged, report.failed_rows, report.outcome) == (2, 1, Outcome.PARTIAL)
+    assert '"draftId":"damaged"' in caplog.text
+    assert ("2026080100-0", f"{OWNER}~d~0~damaged") in world.due.rows
+
+
+def test_key_without_its_time_does_not_stop_the_rest(world, clean_up):
+    """An idempotency row that is damaged is counted and left."""
+    keys = IdempotencyKeys(world.deps.drafts_table, world.deps.due)
+    row = keys.begin(OWNER, "key", "print", world.clock()).row
+    world.drafts.put(replace(row, values={"state": "Done"}))
+    many_failed(world, 2)
+    world.clock.pass_(days=8)
+    report = clean_up()
+    assert (report.purged, report.failed_rows) == (2, 1)
+    assert (row.partition, row.key) in world.drafts.rows
+
+
+def test_event_without_its_number_does_not_stop_the_rest():
+    """The history of one draft is damaged: it is counted, the others are handled."""
+    world = make_world(settings=Settings(auth_mode="local", events_queue_enabled=True))
+    world.faults.before = at("events.send", times=2)
+    damaged, _ = many_failed(world, 2)
+    for key, row in world.drafts.rows.items():
+        if key[1].startswith(f"e~{damaged.id}"):
+            values = {name: value for name, value in row.values.items() if name != "seq"}
+            world.drafts.rows[key] = replace(row, values=values)
+    world.clock.pass_(minutes=5)
+    assert run(REPAIR, Tick(), world.deps).report.failed_rows == 1
+    assert sum(draft.unsent_since is None for draft in drafts_of(world)) == 1
+
+
+def test_damaged_records_are_dropped_when_they_are_old(world, clean_up):
+    """The key of a letter or a run holds its time; what else is old goes with them."""
+    many_letters(world, 2)
+    for table, partition in ((world.letters, "2026-08"), (world.deps.jobruns_table, CLEANUP.name)):
+        key = f"{inverted_ms(int(NOW.timestamp() * 1000))}~damaged"
+        table.put(Row(partition, key, {"at": "long ago"}))
+    clean_up()
+    assert (len(world.letters.rows), len(started(world))) == (3, 1)
+    world.clock.pass_(days=91)
+    assert clean_up().outcome is Outcome.SUCCESS
+    assert (world.letters.rows, len(world.deps.jobruns_table.rows)) == ({}, 1)
+
+
+def test_time_without_its_zone_does_not_stop_the_rest(world, clean_up):
+    """A row that somebody migrated by hand is damaged like any other."""
+    bare, _, _ = many_failed(world, 3)
+    key = (bare.owner_key, draft_row_key(bare.id))
+    row = world.drafts.rows[key]
+    error = row.values["error"].replace("Z", "")
+    world.drafts.rows[key] = replace(row, values={**row.values, "error": error})
+    world.clock.pass_(days=8)
+    report = clean_up()
+    assert (report.purged, report.failed_rows) == (2, 1)
 
 
 def test_cleanup_out_of_time_says_what_is_left(world):
@@ -273,6 +365,50 @@ def test_cleanup_out_of_time_says_what_is_left(world):
     last = next(JobRuns(world.deps.jobruns_table).newest(CLEANUP.name))
     assert (last.report.purged, last.outcome) == (2, Outcome.SUCCESS)
     assert drafts_of(world) == []
+
+
+def test_cleanup_out_of_time_leaves_old_letters_for_the_next(world):
+    """A flood of a month ago goes by the hundred; the repair goes on with the rest."""
+    many_letters(world, 950)
+    world.clock.pass_(days=31)
+
+    def slowly(call):
+        if call == "deadletters.transact":
+            world.clock.pass_(minutes=1)
+
+    world.faults.before = slowly
+    first = run(CLEANUP, Tick(), world.deps)
+    world.faults.before = lambda call: None
+    assert len(world.letters.rows) == 950 - 5 * 95 - 3 * 100
+    assert (first.report.remaining, first.is_success) == (1, False)
+    assert first.finished_at - first.started_at == timedelta(minutes=8)
+    run(REPAIR, Tick(), world.deps)
+    assert world.letters.rows == {}
+
+
+def test_letters_that_somebody_else_drops_are_no_failure(world, clean_up):
+    """Two cleanups at once: one of them meets rows that are gone."""
+    many_letters(world, 1)
+    world.clock.pass_(days=31)
+
+    def first(call):
+        if call == "deadletters.transact":
+            world.faults.before = lambda call: None
+            clean_up()
+
+    world.faults.before = first
+    assert clean_up().outcome is Outcome.SUCCESS
+    assert world.letters.rows == {}
+
+
+def test_cleanup_out_of_time_does_not_read_all_that_is_left(world):
+    """A million entries would take it past the time at which the host stops it."""
+    entry = DueEntry(owner_key=OWNER, row_key="d~x", due_at=NOW)
+    entries = iter([entry] * 20_000)
+    attention = Attention.paid_to(frozenset(Verdict), world.deps)
+    report = attend_all(entries, attention, Turn(deps=world.deps, deadline=NOW))
+    assert (report.examined, report.remaining) == (0, 10_000)
+    assert len(list(entries)) == 10_000
 
 
 def test_repair_leaves_the_cleanup_alone_when_nothing_remains(world, repair):
@@ -337,7 +473,7 @@ def test_cleanup_with_longer_lifetimes_reschedules(world, clean_up):
 
 
 def test_ready_draft_with_a_lifetime_goes():
-    """READY_TTL_DAYS is counted from when it became Ready."""
+    """READY_TTL_DAYS is counted from its last change."""
     world = make_world(settings=Settings(auth_mode="local", ready_ttl_days=14))
     world.add_photo(tiny_photo(), status=DraftStatus.READY, work=None)
     world.clock.pass_(days=14)
@@ -389,3 +525,19 @@ def test_operator_can_run_the_cleanup_now(world):
     world.clock.pass_(days=8)
     done = run_cleanup_now(world.deps)
     assert (done.trigger, done.report.purged, done.outcome) == ("operator", 1, Outcome.SUCCESS)
+
+
+def test_operator_is_answered_before_the_front_end_gives_up(world):
+    """Three minutes; what remains is gone on with by the repair."""
+    many_failed(world, 5)
+    world.clock.pass_(days=8)
+
+    def slowly(call):
+        if call == "uploads.delete":
+            world.clock.pass_(minutes=1)
+
+    world.faults.before = slowly
+    done = run_cleanup_now(world.deps)
+    assert (done.report.purged, done.report.remaining) == (3, 2)
+    run(REPAIR, Tick(), world.deps)
+    assert drafts_of(world) == []

@@ -10,6 +10,7 @@ from shared.domain.errors import ConflictError
 from shared.domain.events import EventType, event_of
 from shared.domain.ids import draft_row_key
 from shared.domain.lifecycle import bury, fail, postpone, renew_lease, resend, take_lease
+from shared.ports import Row
 from shared.records.due import DueEntry
 from shared.settings import Settings
 from tests.factories import make_draft, make_world
@@ -151,3 +152,20 @@ def test_index_gives_the_oldest_hour_first(world):
         world.deps.due.put(entry)
     found = [(NOW - entry.due_at) // timedelta(hours=1) for entry in world.deps.due.due(NOW)]
     assert found == [30, 3, 2, 1]
+
+
+@pytest.mark.parametrize(
+    ("key", "values"),
+    [
+        ("o~d~x", {}),
+        ("o~d~x", {"dueAt": "2026-08-01T11:00:00Z"}),
+        ("o~d~x", {"dueAt": NOW, "queuedAt": "2026-08-01T11:00:00Z"}),
+        ("nobody", {"dueAt": NOW}),
+    ],
+    ids=["without_time", "time_as_text", "message_time_as_text", "key_of_nobody"],
+)
+def test_index_gives_what_it_cannot_read_as_damaged(world, key, values):
+    """An entry that somebody wrote by hand neither ends the reading nor vanishes."""
+    world.due.put(Row("2026080111-0", key, values))
+    world.deps.due.put(DueEntry(owner_key="o", row_key="d~y", due_at=NOW))
+    assert [entry.damaged for entry in world.deps.due.due(NOW)] == [True, False]

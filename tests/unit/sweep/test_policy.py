@@ -117,5 +117,5 @@ def test_verdict_in_a_backlog_depends_on_the_head(mark, expected):
 
 def test_verdict_on_a_ready_draft_with_a_lifetime():
     """Where READY_TTL_DAYS is set, Ready drafts end too."""
-    draft = resting(DraftStatus.READY, status_since=NOW - timedelta(days=14))
+    draft = resting(DraftStatus.READY, updated_at=NOW - timedelta(days=14))
     assert verdict(draft, head=NOW, now=NOW, retention=WEEKS) is Verdict.PURGE

@@ -5,13 +5,16 @@ from datetime import timedelta
 
 import pytest
 
+from cleanup_abandoned_drafts.handler import CLEANUP
 from cleanup_abandoned_drafts.repair import REPAIR, NotThroughError, repair_and_watch
+from shared.deleting import delete_draft
 from shared.domain.draft import DraftStatus
 from shared.domain.errors import StorageUnavailableError
 from shared.domain.ids import new_draft_id
 from shared.domain.messages import JobMessage
 from shared.jobs import Tick, run
-from shared.records.jobruns import JobRuns, Outcome
+from shared.ports import Row
+from shared.records.jobruns import JobReport, JobRun, JobRuns, Outcome
 from shared.sending import message_for
 from shared.settings import Settings
 from tests.factories import make_draft, make_work, make_world
@@ -365,6 +368,20 @@ def test_watch_lasts_no_longer_than_four_minutes(world):
     assert sum(pauses) == 10
 
 
+def test_watch_ends_before_the_host_loses_its_patience(world):
+    """A tick that went on with a cleanup for eight minutes has one left: the host stops at ten."""
+    world.poisoned.send("{}", delay=timedelta(hours=1))
+
+    def slowly(call):
+        if call == "jobruns.query":
+            world.faults.before = lambda call: None
+            world.clock.pass_(minutes=8)
+
+    world.faults.before = slowly
+    repair_and_watch(Tick(), world.deps, pause=lambda seconds: world.clock.pass_(seconds=seconds))
+    assert world.clock() == NOW + timedelta(minutes=9)
+
+
 def test_watch_is_off_with_its_job(world):
     """The switch of the repair holds for it too."""
     world = make_world(
@@ -395,6 +412,53 @@ def test_head_whose_row_cannot_be_read_is_as_old_as_its_message(world, repair):
     assert world.row(inside).work.resends == 0
 
 
+def test_head_whose_row_is_damaged_does_not_stop_the_repair(world, repair):
+    """It too is as old as its message: what is older than that was lost."""
+    missing = lost(world)
+    world.clock.pass_(minutes=10)
+    world.damage(waiting(world, work=make_work(queued_at=world.clock())))
+    inside = lost(world, work=make_work(queued_at=world.clock()))
+    world.clock.pass_(minutes=5)
+    assert repair().resent == 1
+    assert world.row(missing).work.resends == 1
+    assert world.row(inside).work.resends == 0
+
+
+def test_entry_that_is_damaged_does_not_stop_the_repair(world, repair):
+    """Nobody can tell what it stands for: it is counted with each run until it is mended."""
+    lost(world)
+    world.due.put(Row("2026080100-0", "x~d~0~damaged", {}))
+    world.clock.pass_(minutes=5)
+    report = repair()
+    assert (report.resent, report.failed_rows) == (1, 1)
+
+
+@pytest.mark.parametrize("side", ["before", "after"])
+def test_draft_whose_deletion_broke_off_is_sent_again(world, repair, side):
+    """Its message was lost, and the tombstone's entry stands where that of the draft stood."""
+    draft = lost(world)
+    setattr(world.faults, side, at("due.put" if side == "after" else "drafts.transact"))
+    with pytest.raises(StorageUnavailableError):
+        delete_draft(draft, world.deps)
+    world.clock.pass_(minutes=16)
+    assert repair().resent == 1
+    assert world.row(draft).work.resends == 1
+
+
+def test_second_pass_of_a_deletion_leaves_late_writers_their_time(world, repair):
+    """25 minutes; what they left goes with the entry."""
+    draft = world.add_photo(tiny_photo())
+    delete_draft(draft, world.deps)
+    world.uploads.put(draft.raw.blob, b"late", content_type="image/jpeg")
+    for minutes in (16, 9):
+        world.clock.pass_(minutes=minutes)
+        repair()
+        assert len(world.uploads.stored) == 1, "somebody may still be writing"
+    world.clock.pass_(seconds=1)
+    repair()
+    assert (world.uploads.stored, world.due.rows) == ({}, {})
+
+
 def test_repair_that_cannot_read_the_records_has_done_its_own_work(world, repair):
     """Whether a cleanup is to be gone on with is asked last, and stops nothing."""
     lost(world)
@@ -407,3 +471,65 @@ def test_repair_that_cannot_read_the_records_has_done_its_own_work(world, repair
     world.faults.before = away
     report = repair()
     assert (report.resent, report.failed_rows) == (1, 1)
+
+
+def test_record_that_is_damaged_does_not_keep_the_rest_of_a_cleanup_back(world, repair):
+    """The newest that can be read says whether something remains."""
+    runs = JobRuns(world.deps.jobruns_table)
+    left = JobReport(remaining=1)
+    runs.record(JobRun(job=CLEANUP.name, trigger="timer", started_at=NOW, report=left))
+    world.deps.jobruns_table.put(Row(CLEANUP.name, "0", {"trigger": "timer"}))
+    world.clock.pass_(minutes=5)
+    repair()
+    assert [found.trigger for found in runs.newest(CLEANUP.name)] == ["repair", "timer"]
+
+
+@pytest.mark.parametrize("ticks", [3, 20])
+def test_message_that_the_queue_refuses_does_not_count(world, repair, ticks):
+    """Nobody can have it: the first tick in which the queue is well again sends it."""
+    draft = lost(world)
+    world.faults.before = at("jobs.send", times=ticks, unknown=False)
+    for _ in range(ticks):
+        world.clock.pass_(minutes=5)
+        assert repair().failed_rows == 1
+    world.clock.pass_(minutes=5)
+    assert repair().resent == 1
+    assert len(world.jobs.sent) == 1
+    assert world.row(draft).work.resends == 1
+
+
+def test_message_that_may_have_been_sent_counts(world, repair):
+    """No answer is no refusal: three times at most, whatever becomes of them."""
+    draft = lost(world)
+    world.faults.after = at("jobs.send", times=9)
+    for _ in range(5):
+        world.clock.pass_(minutes=5)
+        repair()
+        world.jobs.waiting.clear()
+    assert (len(world.jobs.sent), world.row(draft).work.resends) == (3, 3)
+
+
+def test_refused_message_of_a_draft_that_somebody_attends_to_by_then(world, repair):
+    """It was deleted, or another run holds it: there is nothing to take back."""
+    draft = lost(world)
+
+    def refused(call):
+        if call == "jobs.send":
+            world.faults.before = lambda call: None
+            delete_draft(world.row(draft), world.deps)
+            raise StorageUnavailableError(unknown=False)
+
+    world.faults.before = refused
+    world.clock.pass_(minutes=5)
+    assert repair().failed_rows == 1
+    assert world.drafts.rows == {}
+
+
+def test_refused_message_is_not_told_as_sent(world, repair, caplog):
+    """`draft_resent` counts messages."""
+    lost(world)
+    world.faults.before = at("jobs.send", unknown=False)
+    for told in (0, 1):
+        world.clock.pass_(minutes=5)
+        repair()
+        assert caplog.text.count("draft_resent") == told
