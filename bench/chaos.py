@@ -155,8 +155,8 @@ def _send(numbers: range, seed: int, ground: Rig, load: Load, over: threading.Ev
 
 
 def _kill_workers(plan: Plan, ground: Rig, over: threading.Event) -> None:
-    """The first amid the uploads; then off the beat, so as not to be in step with a timer."""
-    chance, pause = random.Random(plan.seed), plan.upload_pause
+    """The first before the work can be done; then off the beat of any timer."""
+    chance, pause = random.Random(plan.seed), plan.kill_every / 2
     while not over.wait(pause):
         ground.watch_host()
         ground.kill_worker()
