@@ -155,12 +155,11 @@ def _send(numbers: range, seed: int, ground: Rig, load: Load, over: threading.Ev
 
 
 def _kill_workers(plan: Plan, ground: Rig, over: threading.Event) -> None:
-    """The first before the work can be done; then off the beat of any timer."""
-    chance, pause = random.Random(plan.seed), plan.kill_every / 2
-    while not over.wait(pause):
+    """A little off the beat, so that it is not in step with a timer for the whole run."""
+    chance = random.Random(plan.seed)
+    while not over.wait(plan.kill_every * chance.uniform(0.8, 1.2)):
         ground.watch_host()
         ground.kill_worker()
-        pause = plan.kill_every * chance.uniform(0.8, 1.2)
 
 
 def _kill_the_rest(plan: Plan, ground: Rig, load: Load, over: threading.Event) -> None:

@@ -140,9 +140,7 @@ def _forget_key(entry: DueEntry, attention: Attention) -> JobReport:
             deps.due.remove(entry)
         return JobReport()
     until = row.values.get("until")
-    if not isinstance(until, datetime):
-        raise ValueError("an idempotency row without its time")
-    if until > now:
+    if isinstance(until, datetime) and until > now:
         deps.due.move(entry, until)
         return JobReport()
     deps.drafts_table.transact([Delete(row)])

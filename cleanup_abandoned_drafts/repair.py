@@ -7,7 +7,7 @@ unattended. What the nightly cleanup had no time for is gone on with here.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 
 from cleanup_abandoned_drafts.attending import Attention, attend_all
@@ -19,9 +19,11 @@ from shared.dependencies import Dependencies
 from shared.domain.errors import StorageUnavailableError
 from shared.jobs import ScheduledJob, Tick, Turn, run
 from shared.line import tell_depths
+from shared.records.due import DueEntry
 from shared.records.jobruns import JobReport, JobRuns
 
 _VERDICTS = frozenset({Verdict.RESEND, Verdict.FAIL_STUCK, Verdict.FINISH})
+_FRESH = timedelta(hours=1)
 _WHOLE_TICK = timedelta(minutes=9)  # functionTimeout is 10: past it the host kills other calls too
 
 
@@ -30,9 +32,17 @@ def repair(turn: Turn) -> JobReport:
     deps = turn.deps
     report = JobReport(failed_rows=tell_depths(deps))
     attention = Attention.paid_to(_VERDICTS, deps)
-    entries = (entry for entry in deps.due.due(deps.clock()) if entry.is_for_repair)
-    report += attend_all(entries, attention, turn) + move_stuck(deps)
+    report += attend_all(_entries(deps), attention, turn) + move_stuck(deps)
     return report + _go_on_with_cleanup(turn)
+
+
+def _entries(deps: Dependencies) -> Iterator[DueEntry]:
+    """Drafts that people wait for, then deletions; one that storage refuses waits for the night."""
+    now = deps.clock()
+    yield from (entry for entry in deps.due.due(now) if entry.is_for_repair)
+    for entry in deps.due.due(now):
+        if entry.deletion and now - entry.due_at < _FRESH:
+            yield entry
 
 
 REPAIR = ScheduledJob(name="repair_unattended_drafts", work=repair)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from datetime import datetime, timedelta
 
+from shared import telemetry
 from shared.domain.draft import Draft
 from shared.domain.errors import ConflictError, StorageUnavailableError
 from shared.domain.events import Event
@@ -39,6 +40,9 @@ class Outbox:
             return self.send_unsent(draft, now)
         except (ConflictError, StorageUnavailableError):
             # A failed notification never fails a job; the repair sends what stays unsent.
+            return draft
+        except ValueError as error:  # an event's row is damaged
+            telemetry.due_entry_failed(code=type(error).__name__, draft_id=draft.id)
             return draft
 
     def send_unsent(self, draft: Draft, now: datetime) -> Draft:

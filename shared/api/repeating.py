@@ -14,6 +14,7 @@ from shared.domain.draft import Draft
 from shared.domain.errors import RequestError, StorageUnavailableError
 from shared.ports import Change
 from shared.records.idempotency import (
+    IN_FLIGHT,
     AlreadyDone,
     Begun,
     IdempotencyKeys,
@@ -60,7 +61,8 @@ def once(
             return {draft_id: found.get(draft_id) for draft_id in draft_ids}
         case InFlight(until):
             left = round((until - now).total_seconds())
-            wait = max(1, min(left, _GLANCE_SECONDS))
+            taken = round(IN_FLIGHT.total_seconds()) - left
+            wait = max(1, min(left, max(taken, _GLANCE_SECONDS)))  # as long again as it has taken
             raise RequestError(
                 409,
                 "IDEMPOTENCY_KEY_IN_FLIGHT",

@@ -22,7 +22,8 @@ class DueEntry:
     row_key: str
     due_at: datetime
     queued_at: datetime | None = None  # while work is wanted: when its message became visible
-    unfinished: bool = False  # events to send, leftovers to remove, or a deletion to end
+    unfinished: bool = False  # events to send or leftovers to remove
+    deletion: bool = False  # a live draft stands behind it where the tombstone was not written
     damaged: bool = False  # nobody can tell what it promises; a person has to mend it
     etag: str = ""
 
@@ -56,6 +57,8 @@ class DueIndex:
             values["queuedAt"] = entry.queued_at
         if entry.unfinished:
             values["unfinished"] = True
+        if entry.deletion:
+            values["deletion"] = True
         partition, key = _keys(entry)
         return self._table.put(Row(partition, key, values))
 
@@ -96,8 +99,8 @@ def entry_of(draft: Draft) -> DueEntry | None:
         row_key=draft_row_key(draft.id),
         due_at=draft.due_at,
         queued_at=draft.work.queued_at if draft.work else None,
-        # A tombstone's too: where its row was never written, a live draft stands behind the entry.
-        unfinished=draft.unfinished or draft.deleted_at is not None,
+        unfinished=draft.unfinished,
+        deletion=draft.deleted_at is not None,
         etag=draft.due_etag or "",
     )
 
@@ -119,6 +122,7 @@ def _entry(row: Row) -> DueEntry:
             due_at=due_at,
             queued_at=queued_at,
             unfinished=bool(row.values.get("unfinished")),
+            deletion=bool(row.values.get("deletion")),
             etag=row.etag,
         )
     return DueEntry(owner_key=owner_key, row_key=row_key, due_at=_NO_TIME, damaged=True)

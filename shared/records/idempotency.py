@@ -119,10 +119,9 @@ class IdempotencyKeys:
 
 
 def _standing(row: Row, fingerprint: str, now: datetime) -> Verdict | None:
-    """What a row still stands for at `now`; None where it has expired."""
-    until = row.values["until"]
-    assert isinstance(until, datetime)
-    if until <= now:
+    """What a row still stands for at `now`; None where it has expired, or does not say when."""
+    until = row.values.get("until")
+    if not isinstance(until, datetime) or until <= now:
         return None
     if row.values["fingerprint"] != fingerprint:
         return UsedForAnother()

@@ -1,6 +1,7 @@
 """Idempotency-Key: a request that is sent twice makes its drafts once."""
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 
@@ -82,6 +83,21 @@ def test_key_in_flight_has_to_wait(caller, world):
     reply = caller.upload(("a.jpg", JPEG), headers=KEY)
     assert (reply.status, reply.code) == (409, "IDEMPOTENCY_KEY_IN_FLIGHT")
     assert (reply.json["retryable"], reply.headers["retry-after"]) == (True, "2")
+
+
+@pytest.mark.parametrize(("seconds", "wait"), [(1, "2"), (10, "10"), (50, "50"), (100, "20")])
+def test_key_in_flight_for_a_while_is_asked_for_less_often(caller, world, seconds, wait):
+    """A request that was lost on its way must not cost the owner's rate limit."""
+    make_in_flight(world)
+    world.clock.pass_(seconds=seconds)
+    assert caller.upload(("a.jpg", JPEG), headers=KEY).headers["retry-after"] == wait
+
+
+def test_key_whose_row_is_damaged_is_free(caller, world):
+    """It does not say until when it is taken, so it is not."""
+    row = make_in_flight(world).row
+    world.drafts.put(replace(row, values={"state": "Done"}))
+    assert caller.upload(("a.jpg", JPEG), headers=KEY).status == 202
 
 
 def make_in_flight(world):

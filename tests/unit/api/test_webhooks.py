@@ -211,6 +211,18 @@ def test_event_that_is_none_is_kept_at_once(body):
     assert (letter.code, letter.queue, letter.body) == ("MALFORMED", "draft-webhooks", body)
 
 
+def test_event_whose_row_is_damaged_fails_nobody(caplog):
+    """The draft is changed as asked, and the log says what could not be told."""
+    world = subscribed("https://example.org/hook")
+    draft = world.add(make_ready())
+    for place, row in list(world.drafts.rows.items()):
+        if place[1].startswith("e~"):
+            values = {name: value for name, value in row.values.items() if name != "seq"}
+            world.drafts.put(replace(row, values=values))
+    assert Caller(world).ask("accept_draft", draft.id).status == 200
+    assert "due_entry_failed" in caplog.text
+
+
 def test_event_that_was_given_up_is_kept_once(world):
     """A dead letter with the event, one however often it is said in that second."""
     give_up(EVENT, dequeue_count=1, deps=world.deps)

@@ -294,16 +294,16 @@ def test_entry_that_is_damaged_does_not_stop_the_rest(world, clean_up, caplog):
     assert ("2026080100-0", f"{OWNER}~d~0~damaged") in world.due.rows
 
 
-def test_key_without_its_time_does_not_stop_the_rest(world, clean_up):
-    """An idempotency row that is damaged is counted and left."""
+def test_key_without_its_time_goes_with_its_entry(world, clean_up):
+    """The entry's time is the longest that a key is kept."""
     keys = IdempotencyKeys(world.deps.drafts_table, world.deps.due)
     row = keys.begin(OWNER, "key", "print", world.clock()).row
     world.drafts.put(replace(row, values={"state": "Done"}))
     many_failed(world, 2)
     world.clock.pass_(days=8)
     report = clean_up()
-    assert (report.purged, report.failed_rows) == (2, 1)
-    assert (row.partition, row.key) in world.drafts.rows
+    assert (report.purged, report.failed_rows) == (2, 0)
+    assert (row.partition, row.key) not in world.drafts.rows
 
 
 def test_event_without_its_number_does_not_stop_the_rest():

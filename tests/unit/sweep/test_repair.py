@@ -445,6 +445,31 @@ def test_draft_whose_deletion_broke_off_is_sent_again(world, repair, side):
     assert world.row(draft).work.resends == 1
 
 
+def test_deletions_come_after_the_drafts_that_people_wait_for(world, repair):
+    """However many there are, they take no time from a lost message."""
+    delete_draft(world.add_photo(tiny_photo()), world.deps)
+    world.clock.pass_(minutes=14)
+    lost(world)
+    world.clock.pass_(minutes=4)
+    calls = []
+    world.faults.before = calls.append
+    assert repair().resent == 1
+    sent = calls.index("jobs.send")
+    assert (calls[:sent].count("drafts.get"), calls[sent:].count("drafts.get")) == (1, 1)
+
+
+def test_deletion_that_storage_refuses_is_left_to_the_nights(world, repair):
+    """A legal hold may stand for months: it costs the ticks one hour of looks."""
+    draft = world.add_photo(tiny_photo())
+    world.faults.before = at("uploads.delete", times=99)
+    delete_draft(draft, world.deps)
+    world.clock.pass_(minutes=76)
+    calls = []
+    world.faults.before = calls.append
+    repair()
+    assert "drafts.get" not in calls
+
+
 def test_second_pass_of_a_deletion_leaves_late_writers_their_time(world, repair):
     """25 minutes; what they left goes with the entry."""
     draft = world.add_photo(tiny_photo())
