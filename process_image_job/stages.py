@@ -16,6 +16,7 @@ from shared.dependencies import Dependencies
 from shared.domain import lifecycle
 from shared.domain.draft import Draft, Pictures, Stage, Work, WorkReason
 from shared.domain.errors import (
+    CheckpointLostError,
     ConflictError,
     JobTimeLimitError,
     ProcessorUnavailableError,
@@ -105,7 +106,7 @@ class Job:
         if self.cut_out_made is None and made is not None and made.mask and made.box:
             mask = self.deps.images.read(made.mask)
             if mask is None:
-                raise StorageUnavailableError("the mask of the checkpoint is missing")
+                raise CheckpointLostError("the stored mask of the garment is gone")
             self.cut_out_made = pipeline.load_cut_out(
                 mask,
                 box=made.box,
@@ -114,9 +115,24 @@ class Job:
             )
         return self.cut_out_made
 
+    def start_over(self) -> None:
+        """Forget the checkpoint; the photo itself is still there."""
+        self.cut_out_made = None
+        self.run.apply(lambda draft, now: (lifecycle.start_over(draft, now), ()))
+
 
 def run_stages(job: Job) -> None:
-    """Run what the checkpoint says remains, with the time limit checked in between."""
+    """Run what the checkpoint says remains; all of it where what was stored is of no use."""
+    try:
+        _run_from_checkpoint(job)
+    except CheckpointLostError as error:
+        telemetry.checkpoint_lost(stage=str(job.run.draft.stage), error=str(error))
+        job.start_over()
+        _run_from_checkpoint(job)
+
+
+def _run_from_checkpoint(job: Job) -> None:
+    """One stage after the other, with the time limit checked in between."""
     for stage, work in STAGES:
         at = job.run.draft.stage
         if at is not None and at.order < stage.order:

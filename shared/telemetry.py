@@ -156,6 +156,10 @@ def run_failed(*, code: str, stage: str, duration_ms: int, dequeue_count: int) -
     _tell(logging.WARNING, "run_failed", locals())
 
 
+def checkpoint_lost(*, stage: str, error: str) -> None:
+    _tell(logging.WARNING, "checkpoint_lost", locals())
+
+
 def lease_taken_over(*, lost_runs: int, overdue_ms: int) -> None:
     _tell(logging.WARNING, "lease_taken_over", locals())
 

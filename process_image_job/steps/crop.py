@@ -7,7 +7,7 @@ import numpy as np
 
 from process_image_job.steps.scale import area
 from process_image_job.values import Photo, Pixels
-from shared.domain.errors import StorageUnavailableError
+from shared.domain.errors import CheckpointLostError
 from shared.domain.pictures import Box
 
 _MARGIN = 0.04  # of the longer side of the garment
@@ -44,12 +44,12 @@ def mask_png(alpha: Pixels) -> bytes:
 def mask_from_png(data: bytes) -> Pixels:
     """The mask of a checkpoint.
 
-    Raises StorageUnavailableError where it is no grey picture: it was one when it was stored, so
-    the photo is not to blame.
+    Raises CheckpointLostError where it is no grey picture: it was one when it was stored, so the
+    photo is not to blame.
     """
     mask = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_GRAYSCALE) if data else None
     if mask is None:
-        raise StorageUnavailableError("the stored mask of the garment cannot be read")
+        raise CheckpointLostError("the stored mask of the garment cannot be read")
     return mask
 
 

@@ -107,6 +107,13 @@ class StorageUnavailableError(TransientError):
         self.unknown = unknown
 
 
+class CheckpointLostError(TransientError):
+    """What an earlier run has stored is gone or cannot be read; the work has to start over."""
+
+    code = "CHECKPOINT_LOST"
+    public_message = "A picture that was made earlier is gone; it is made again."
+
+
 class ProcessorUnavailableError(TransientError):
     code = "PROCESSOR_UNAVAILABLE"
     public_message = "The background removal service is not available at the moment."

@@ -113,6 +113,13 @@ def reach(draft: Draft, stage: Stage, now: datetime, **changes: object) -> Draft
     return visible(replace(draft, stage=stage, **changes), now)  # type: ignore[arg-type]
 
 
+def start_over(draft: Draft, now: datetime) -> Draft:
+    """Back to the photo: the checkpoint is lost. Pictures that are shown stay until others are."""
+    return visible(
+        replace(draft, stage=Stage.UPLOADED, checkpoint=None, analysis=None, cautions=()), now
+    )
+
+
 def finish(draft: Draft, now: datetime) -> Draft:
     """The last stage is done: Ready, or Accepted where that was asked for meanwhile."""
     assert draft.work is not None
