@@ -7,7 +7,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
-from shared.domain.draft import DraftStatus
+from shared.domain.draft import DraftStatus, Metadata
 
 STATUS = re.compile(r"/wardrobe/drafts/status")
 UPLOAD = re.compile(r"/wardrobe/drafts$")
@@ -78,6 +78,22 @@ def test_correction_that_cannot_be_read_again(visit):
     page.get_by_role("button", name="Save", exact=True).click()
     expect(page.locator("#editor-notice")).to_have_text("The service does not answer.")
     expect(page.get_by_label("Title")).to_have_value("Mine")
+
+
+def test_category_that_is_allowed_no_more_stays_until_it_is_corrected(visit):
+    """The settings have lost its name since: the dialog still shows it, and saving leaves it be."""
+    visitor = visit()
+    named = Metadata(category="Kaftan", source="user")
+    draft = visitor.service.place(visitor.owner, status=DraftStatus.READY, metadata=named)
+    page = visitor.page
+    page.reload()
+    page.get_by_role("button", name=re.compile("^Correct")).click()
+    expect(page.get_by_label("Category")).to_have_value("Kaftan")
+    page.get_by_label("Title").fill("Beach")
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.get_by_role("heading", name="Beach")).to_be_visible()
+    metadata = visitor.api.get(f"/wardrobe/drafts/{draft.id}").json()["metadata"]
+    assert (metadata["category"], metadata["title"]) == ("Kaftan", "Beach")
 
 
 def test_cut_out_that_is_not_in_use_has_no_preview(visit):

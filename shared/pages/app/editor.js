@@ -11,7 +11,7 @@ export class Editor {
   // `saved(item, draft)`, `accept(item)` and `remove(item)` are what its buttons lead to.
   constructor({ categories, palette, saved, accept, remove }) {
     this.does = { saved, accept, remove };
-    part("category").append(...categories.map((name) => new Option(name, name)));
+    this.categories = categories;
     part("palette").append(new Option("Choose…", ""), ...Object.entries(palette).map(([name, hex]) => new Option(name, hex)));
     part("palette").addEventListener("change", (event) => this.addColor(event.target));
     part("close").addEventListener("click", () => part().close());
@@ -35,6 +35,8 @@ export class Editor {
   fill(mine = {}) {
     const { category, title, notes, colors, useImage } = { ...valuesOf(this.draft), ...mine };
     this.colors = [...colors];
+    const names = new Set([...this.categories, valuesOf(this.draft).category, category]); // one that is allowed no more can stay
+    part("category").replaceChildren(...[...names].map((name) => new Option(name, name)));
     part("category").value = category;
     part("name").value = title ?? "";
     part("notes").value = notes ?? "";
