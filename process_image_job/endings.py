@@ -18,7 +18,7 @@ from shared.failing import count_lost, end_draft, exhausted_error, failed_step, 
 from shared.records.deadletters import DeadLetter, letter_of, name_of
 
 if TYPE_CHECKING:  # the poison handler has no need of the image libraries
-    from process_image_job.stages import Job
+    from process_image_job.job import Job
 
 
 def keep_malformed(

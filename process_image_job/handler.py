@@ -10,9 +10,9 @@ from collections.abc import Callable
 
 from process_image_job.delivery import Delivery
 from process_image_job.endings import end_exhausted, end_run, keep_malformed
+from process_image_job.job import Job
 from process_image_job.stages import (
     DEGRADED_DELAY,
-    Job,
     finish,
     run_stages,
     send_degraded,

@@ -3,122 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from process_image_job import pipeline
-from process_image_job.delivery import Delivery
-from process_image_job.tools import Tools
+from process_image_job.job import Job
 from process_image_job.values import CutOut, EncodedPicture, Photo
 from shared import telemetry
-from shared.claims import Run
 from shared.dependencies import Dependencies
 from shared.domain import lifecycle
-from shared.domain.draft import Draft, Pictures, Stage, Work, WorkReason
+from shared.domain.draft import Draft, Pictures, Stage, WorkReason
 from shared.domain.errors import (
     CheckpointLostError,
-    ConflictError,
-    JobTimeLimitError,
     ProcessorUnavailableError,
-    RawChangedError,
-    RawMissingError,
     StorageUnavailableError,
 )
 from shared.domain.events import Event, EventType, event_of
-from shared.domain.ids import run_prefix
 from shared.domain.pictures import Caution, Rendition, Segmentation
 from shared.leftovers import tidy
 from shared.sending import message_for
 
 DEGRADED_DELAY = timedelta(minutes=15)
-
-
-@dataclass(kw_only=True)
-class Job:
-    """One run at work: what it holds and what it has decoded so far."""
-
-    run: Run
-    delivery: Delivery
-    deps: Dependencies
-    tools: Callable[[], Tools]
-    photo_read: Photo | None = field(default=None, init=False)
-    cut_out_made: CutOut | None = field(default=None, init=False)
-
-    @property
-    def prefix(self) -> str:
-        draft = self.run.draft
-        return run_prefix(draft.owner_key, draft.id, draft.generation, draft.attempts)
-
-    @property
-    def work(self) -> Work:
-        """What this run is wanted for; it is set for as long as the lease is held."""
-        work = self.run.draft.work
-        assert work is not None
-        return work
-
-    @property
-    def reason(self) -> WorkReason:
-        return self.work.reason
-
-    @property
-    def queue_delay_ms(self) -> int:
-        """Of a run in the HTTP process 0: its message, a net, is not even visible yet."""
-        return max(0, telemetry.milliseconds(self.work.queued_at, self.run.started_at))
-
-    def elapsed_ms(self) -> int:
-        return telemetry.milliseconds(self.run.started_at, self.deps.clock())
-
-    def check_time(self) -> None:
-        """Raises JobTimeLimitError when this run may no longer hold its lease."""
-        if self.deps.clock() >= self.run.deadline:
-            raise JobTimeLimitError
-
-    def tell_started(self) -> None:
-        telemetry.job_started(
-            reason=self.reason,
-            stage=str(self.run.draft.stage),
-            dequeue_count=self.delivery.dequeue_count,
-            queue_delay_ms=self.queue_delay_ms,
-            lost_runs=self.work.lost_runs,
-        )
-
-    def photo(self) -> Photo:
-        """The upload, read with If-Match and decoded once a run."""
-        if self.photo_read is None:
-            self.photo_read = pipeline.decode(self._raw())
-        return self.photo_read
-
-    def _raw(self) -> bytes:
-        raw = self.run.draft.raw
-        if raw is None:
-            raise RawMissingError
-        try:
-            data = self.deps.uploads.read(raw.blob, etag=raw.etag)
-        except ConflictError as error:
-            raise RawChangedError from error
-        if data is None:
-            raise RawMissingError
-        return data
-
-    def cut_out(self) -> CutOut | None:
-        """This run's cut-out, or the checkpoint's; None where nothing was cut out."""
-        made = self.run.draft.checkpoint
-        if self.cut_out_made is None and made is not None and made.mask and made.box:
-            mask = self.deps.images.read(made.mask)
-            if mask is None:
-                raise CheckpointLostError("the stored mask of the garment is gone")
-            self.cut_out_made = pipeline.load_cut_out(
-                mask,
-                box=made.box,
-                confidence=made.confidence or 0.0,
-                segmentation=made.segmentation,
-            )
-        return self.cut_out_made
-
-    def start_over(self) -> None:
-        """Forget the checkpoint; the photo itself is still there."""
-        self.cut_out_made = None
-        self.run.apply(lambda draft, now: (lifecycle.start_over(draft, now), ()))
 
 
 def run_stages(job: Job) -> None:
@@ -239,7 +144,7 @@ def finish(job: Job) -> None:
         duration_ms=job.elapsed_ms(),
         total_ms=telemetry.milliseconds(work.started_at, job.deps.clock()),
         queue_delay_ms=queue_delay,
-        segmentation=str(lifecycle.segmentation_of(draft)),
+        segmentation=str(draft.segmentation),
         metadata_source=draft.metadata.source if draft.metadata else "none",
         warnings=len(draft.warnings),
     )
@@ -253,7 +158,7 @@ def _finished(draft: Draft, now: datetime) -> tuple[Draft, Iterable[Event]]:
     events = [event_of(draft, EventType.READY, now)]
     if draft.accept_requested:
         return done, [*events, event_of(draft, EventType.ACCEPTED, now)]
-    if lifecycle.segmentation_of(done) is Segmentation.DEGRADED:
+    if done.segmentation is Segmentation.DEGRADED:
         again = lifecycle.reprocess(
             done, Stage.SEGMENTED, WorkReason.DEGRADED, now, delay=DEGRADED_DELAY
         )

@@ -8,7 +8,6 @@ from datetime import datetime, timedelta
 from shared.api.views import ColorView, DraftErrorView, DraftView, ImageView, MetadataView
 from shared.dependencies import Dependencies
 from shared.domain.draft import Draft, DraftStatus, ImageUse, Metadata, Pictures
-from shared.domain.lifecycle import segmentation_of
 from shared.domain.pictures import Rendition
 from shared.ports import Blobs
 
@@ -61,7 +60,7 @@ def present(draft: Draft, links: Links) -> DraftView:
         attempts=draft.attempts,
         retry_count=draft.retry_count,
         skip_segmentation=draft.skip_segmentation,
-        segmentation=segmentation_of(draft),
+        segmentation=draft.segmentation,
         accept_requested=draft.accept_requested,
         file_name=draft.file_name,
         created_at=draft.created_at,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 
@@ -106,6 +106,19 @@ class Metadata:
     source: str = "none"  # model | openai | none | user
     edited: frozenset[str] = frozenset()
 
+    def under(self, old: Metadata | None) -> Metadata:
+        """What a run found, under what a person has set: user values always win."""
+        if old is None:
+            return self
+        new = self
+        if new.source == "none" != old.source:  # nobody could say: what was found before stays
+            new = replace(old, colors=new.colors)
+        kept = {name: getattr(old, name) for name in old.edited}
+        if "category" in old.edited:
+            kept |= {"category_confidence": old.category_confidence, "source": old.source}
+            kept |= {"needs_review": old.needs_review}
+        return replace(new, **kept, edited=old.edited)
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DraftError:
@@ -169,6 +182,12 @@ class Draft:
             and self.lease_expires_at is not None
             and self.lease_expires_at > now
         )
+
+    @property
+    def segmentation(self) -> Segmentation | None:
+        """How the pictures that people see came about; of the running work before there are any."""
+        shown = self.pictures or self.checkpoint
+        return shown.segmentation if shown else None
 
     @property
     def unfinished(self) -> bool:

@@ -111,7 +111,6 @@ class CheckpointLostError(TransientError):
     """What an earlier run has stored is gone or cannot be read; the work has to start over."""
 
     code = "CHECKPOINT_LOST"
-    public_message = "A picture that was made earlier is gone; it is made again."
 
 
 class ProcessorUnavailableError(TransientError):

@@ -13,14 +13,13 @@ from shared.domain.draft import (
     Draft,
     DraftError,
     DraftStatus,
-    Metadata,
     RawPhoto,
     Stage,
     Work,
     WorkReason,
 )
 from shared.domain.errors import IllegalTransitionError
-from shared.domain.pictures import Caution, Segmentation
+from shared.domain.pictures import Caution
 
 TRANSITIONS: dict[DraftStatus, frozenset[DraftStatus]] = {
     DraftStatus.UPLOADING: frozenset({DraftStatus.PROCESSING, DraftStatus.FAILED}),
@@ -132,7 +131,7 @@ def finish(draft: Draft, now: datetime) -> Draft:
         warnings=_merged(draft.cautions),
         cautions=(),
         analysis=None,
-        metadata=_merge_metadata(draft.metadata, draft.analysis),
+        metadata=draft.analysis.under(draft.metadata) if draft.analysis else draft.metadata,
         pictures=draft.checkpoint,
         checkpoint=None,
         leftovers=draft.leftovers or draft.attempts > 1 or draft.generation > 1,
@@ -242,22 +241,3 @@ def _merged(cautions: Iterable[Caution]) -> tuple[Caution, ...]:
 
 def _without(cautions: Iterable[Caution], mended: frozenset[Caution]) -> tuple[Caution, ...]:
     return tuple(caution for caution in cautions if caution not in mended)
-
-
-def _merge_metadata(old: Metadata | None, new: Metadata | None) -> Metadata | None:
-    """What a run found, under what a person has set: user values always win."""
-    if old is None or new is None:
-        return new or old
-    if new.source == "none" != old.source:  # nobody could say: what was found before stays
-        new = replace(old, colors=new.colors)
-    kept = {name: getattr(old, name) for name in old.edited}
-    if "category" in old.edited:
-        kept |= {"category_confidence": old.category_confidence, "source": old.source}
-        kept |= {"needs_review": old.needs_review}
-    return replace(new, **kept, edited=old.edited)
-
-
-def segmentation_of(draft: Draft) -> Segmentation | None:
-    """How the pictures that people see came about; of the running work before there are any."""
-    shown = draft.pictures or draft.checkpoint
-    return shown.segmentation if shown else None

@@ -10,7 +10,8 @@ from PIL import Image
 
 from process_image_job.delivery import Delivery
 from process_image_job.handler import process_image_job
-from process_image_job.stages import Job, _store
+from process_image_job.job import Job
+from process_image_job.stages import _store
 from process_image_job.values import EncodedPicture
 from shared.claims import LeaseLostError, claim
 from shared.deleting import delete_draft
