@@ -119,3 +119,11 @@ def running(azurite: Azurite, **env: str) -> Iterator[Service]:
     deps = build(settings, services, clock=lambda: datetime.now(UTC))
     with serving(ROOT, env=UNLIMITED | env, storage=azurite.connection_string) as host:
         yield Service(host, deps, env.get("AUTH_MODE", "local"))
+
+
+def code_of(response: httpx.Response) -> str:
+    """Of a problem, checked to be one."""
+    assert response.headers["content-type"] == "application/problem+json"
+    assert response.headers["cache-control"] == "no-store"
+    assert response.json()["status"] == response.status_code
+    return response.json()["code"]

@@ -3,153 +3,29 @@
 import asyncio
 import base64
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
-from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field, replace
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from azure.core.exceptions import ResourceNotFoundError
-from azure.storage.queue import QueueMessage
-from azure.storage.queue.aio import QueueClient
 
 from devhost.azurite import Azurite
 from devhost.bindingdata import Message
 from devhost.connections import StorageConnection
-from devhost.console import Console
-from devhost.errors import HostError
-from devhost.hostjson import QueueOptions
-from devhost.queue_messages import QueueProcessor, Watchers, poison_name
-from devhost.queues import Backoff, QueueListener
-from devhost.worker_process import FunctionFailedError
-
-OPTIONS = QueueOptions(
-    batch_size=4,
-    new_batch_threshold=0,
-    max_polling_interval=timedelta(seconds=1),
-    max_dequeue_count=3,
-    visibility_timeout=timedelta(0),
-    base64=False,
+from devhost.queue_messages import poison_name
+from tests.host.queue_bench import (
+    Bench,
+    fail,
+    on_fresh_queue,
 )
-DEADLINE = 20.0
-
-
-@dataclass(kw_only=True)
-class Bench:
-    """A queue with its poison queue, and a function that does what the test says."""
-
-    processor: QueueProcessor
-    seen: list[Message] = field(default_factory=list)
-
-    @property
-    def queue(self) -> QueueClient:
-        """The queue of the trigger."""
-        return self.processor.queue
-
-    @property
-    def poison(self) -> QueueClient:
-        """Where lost messages go."""
-        assert self.processor.poison is not None
-        return self.processor.poison
-
-    async def receive(self) -> QueueMessage:
-        """As the listener would."""
-        message = await self.queue.receive_message(visibility_timeout=600)
-        assert message is not None
-        return message
-
-    async def run_once(self) -> None:
-        """One receive and what follows from it."""
-        await self.processor.process(await self.receive())
-
-    async def poisoned(self) -> list[str]:
-        """What lies on the poison queue; nothing where there is none."""
-        try:
-            return [message.content for message in await self.poison.peek_messages(32)]
-        except ResourceNotFoundError:
-            return []
-
-    async def count(self) -> int:
-        """How many messages the queue has, seen or unseen."""
-        return (await self.queue.get_queue_properties()).approximate_message_count or 0
-
-
-Body = Callable[[Bench], Coroutine[Any, Any, None]]
-Function = Callable[[Message], Awaitable[object]]
-
-
-async def succeed(_message: Message) -> None:
-    """A function without fault."""
-
-
-async def fail(_message: Message) -> None:
-    """A function that raises."""
-    raise FunctionFailedError("no")
 
 
 @pytest.fixture
 def on_bench(azurite: Azurite) -> Callable[..., None]:
     """Runs a coroutine with a fresh queue: `on_bench(body, function, options=…)`."""
-
-    def run(body: Body, function: Function = succeed, **changes: Any) -> None:
-        async def on_loop() -> None:
-            async with _bench(azurite, function, **changes) as bench, asyncio.timeout(DEADLINE * 2):
-                await body(bench)
-
-        asyncio.run(on_loop())
-
-    return run
-
-
-@asynccontextmanager
-async def _bench(
-    azurite: Azurite, function: Function, *, name: str = "", **changes: Any
-) -> AsyncIterator[Bench]:
-    account = StorageConnection(connection_string=azurite.connection_string)
-    name = name or f"jobs-{uuid.uuid4().hex}"
-    lease = changes.pop("lease", timedelta(minutes=10))
-    poison = poison_name(name)
-    async with AsyncExitStack() as stack:
-        queue = await stack.enter_async_context(account.queue(name))
-        await queue.create_queue()
-        stack.push_async_callback(queue.delete_queue)
-        seen: list[Message] = []
-
-        async def invoke(message: Message) -> None:
-            seen.append(message)
-            await function(message)
-
-        processor = QueueProcessor(
-            queue=queue,
-            poison=await stack.enter_async_context(account.queue(poison)) if poison else None,
-            options=replace(OPTIONS, **changes),
-            invoke=invoke,
-            watchers=Watchers(),
-            console=Console(),
-            lease=lease,
-        )
-        yield Bench(processor=processor, seen=seen)
-
-
-@asynccontextmanager
-async def listening(bench: Bench, backoff: Backoff | None = None) -> AsyncIterator[QueueListener]:
-    """The queue is polled inside the block."""
-    listener = QueueListener(bench.processor, backoff)
-    poll = asyncio.create_task(listener.run())
-    try:
-        yield listener
-    finally:
-        poll.cancel()
-        await asyncio.wait({poll})
-        await listener.drain(0.1)
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    """Polls until the condition holds."""
-    async with asyncio.timeout(DEADLINE):
-        while not condition():
-            await asyncio.sleep(0.02)
+    return on_fresh_queue(azurite)
 
 
 def test_message_after_success_is_deleted(on_bench: Callable[..., None]) -> None:
@@ -379,124 +255,6 @@ def test_poison_queue_name_follows_the_queue(queue: str, poison: str | None) -> 
     assert poison_name(queue) == poison
 
 
-def test_listener_does_not_create_its_queue(on_bench: Callable[..., None]) -> None:
-    """A missing queue is just empty, and is found when it comes."""
-
-    async def body(bench: Bench) -> None:
-        await bench.queue.delete_queue()
-        async with listening(bench):
-            await asyncio.sleep(0.5)  # time in which it would be created
-            with pytest.raises(ResourceNotFoundError):
-                await bench.queue.get_queue_properties()
-            await bench.queue.create_queue()
-            await bench.queue.send_message("hello")
-            await until(lambda: len(bench.seen) == 1)
-
-    on_bench(body)
-
-
-def test_listener_leases_what_it_receives_for_ten_minutes(on_bench: Callable[..., None]) -> None:
-    """Whatever the options say."""
-
-    async def body(bench: Bench) -> None:
-        await bench.queue.send_message("hello")
-        async with listening(bench):
-            await until(lambda: len(bench.seen) == 1)
-        message = bench.seen[0]
-        assert message.next_visible_on is not None
-        assert message.inserted_on is not None
-        leased = message.next_visible_on - message.inserted_on
-        assert timedelta(minutes=9, seconds=50) < leased < timedelta(minutes=10, seconds=30)
-
-    on_bench(body, visibility_timeout=timedelta(seconds=1))
-
-
-def test_listener_runs_a_batch_and_the_threshold_at_most(on_bench: Callable[..., None]) -> None:
-    """The next batch is asked for when no more than the threshold still run."""
-    gate, running, most = asyncio.Event(), 0, 0
-
-    async def blocked(_message: Message) -> None:
-        nonlocal running, most
-        running += 1
-        most = max(most, running)
-        await gate.wait()
-        running -= 1
-
-    async def body(bench: Bench) -> None:
-        for _ in range(9):
-            await bench.queue.send_message("hello")
-        async with listening(bench):
-            await until(lambda: running == 4)
-            await asyncio.sleep(0.5)  # time in which too many would start
-            gate.set()
-            await until(lambda: len(bench.seen) == 9)
-        assert most == 4
-
-    on_bench(body, blocked, batch_size=2, new_batch_threshold=2)
-
-
-def test_listener_of_one_at_a_time_never_overlaps(on_bench: Callable[..., None]) -> None:
-    """Batch size 1 and threshold 0."""
-    running, most = 0, 0
-
-    async def work(_message: Message) -> None:
-        nonlocal running, most
-        running += 1
-        most = max(most, running)
-        await asyncio.sleep(0.05)
-        running -= 1
-
-    async def body(bench: Bench) -> None:
-        for _ in range(5):
-            await bench.queue.send_message("hello")
-        async with listening(bench):
-            await until(lambda: len(bench.seen) == 5 and running == 0)
-        assert most == 1
-
-    on_bench(body, work, batch_size=1)
-
-
-def test_listener_after_messages_polls_again_without_a_wait(on_bench: Callable[..., None]) -> None:
-    """Only an empty poll is followed by a wait."""
-
-    async def body(bench: Bench) -> None:
-        for _ in range(30):
-            await bench.queue.send_message("hello")
-        loop = asyncio.get_running_loop()
-        async with listening(bench):
-            started = loop.time()
-            await until(lambda: len(bench.seen) == 30)
-            assert loop.time() - started < 5
-
-    on_bench(body, batch_size=1, max_polling_interval=timedelta(seconds=60))
-
-
-def test_listener_hears_of_a_poison_copy_at_once(
-    azurite: Azurite, on_bench: Callable[..., None]
-) -> None:
-    """What this host puts on a queue cuts the wait of its poll short; what others put does not."""
-    minute = timedelta(minutes=1)
-
-    async def body(bench: Bench) -> None:
-        await bench.poison.create_queue()
-        await bench.poison.send_message("first")
-        async with (
-            _poison_bench(azurite, bench, bench.poison.queue_name) as mourner,
-            listening(mourner, Backoff(minute, minute)),
-        ):
-            await until(lambda: len(mourner.seen) == 1)
-            await asyncio.sleep(0.5)  # time for the empty poll, after which it waits a minute
-            await bench.queue.send_message("second")
-            await bench.run_once()
-            await until(lambda: len(mourner.seen) == 2)
-            await asyncio.sleep(0.5)  # as before
-            await bench.poison.send_message("from elsewhere")
-            await asyncio.sleep(0.5)  # time in which it would be heard of
-            assert len(mourner.seen) == 2
-
-    on_bench(body, fail, max_dequeue_count=1)
-
-
 @asynccontextmanager
 async def _poison_bench(azurite: Azurite, bench: Bench, name: str) -> AsyncIterator[Bench]:
     account = StorageConnection(connection_string=azurite.connection_string)
@@ -509,64 +267,3 @@ async def _poison_bench(azurite: Azurite, bench: Bench, name: str) -> AsyncItera
         yield Bench(
             processor=replace(bench.processor, queue=queue, poison=None, invoke=invoke), seen=seen
         )
-
-
-def test_listener_that_is_not_allowed_ends_the_host(azurite: Azurite) -> None:
-    """What no wait can cure is not tolerated."""
-    forged = azurite.connection_string.replace("AccountKey=", "AccountKey=AAAA")
-
-    async def on_loop() -> None:
-        account = StorageConnection(connection_string=forged)
-        async with account.queue("jobs") as queue:
-            processor = QueueProcessor(
-                queue=queue,
-                poison=None,
-                options=OPTIONS,
-                invoke=succeed,
-                watchers=Watchers(),
-                console=Console(),
-            )
-            with pytest.raises(HostError, match="Host is shutting down"):
-                await asyncio.wait_for(QueueListener(processor).run(), DEADLINE)
-
-    asyncio.run(on_loop())
-
-
-def test_listener_that_stops_waits_for_what_runs(on_bench: Callable[..., None]) -> None:
-    """No new message is taken, and the one that runs is completed."""
-    gate = asyncio.Event()
-
-    async def blocked(_message: Message) -> None:
-        await gate.wait()
-
-    async def body(bench: Bench) -> None:
-        await bench.queue.send_message("hello")
-        listener = QueueListener(bench.processor)
-        poll = asyncio.create_task(listener.run())
-        await until(lambda: len(bench.seen) == 1)
-        poll.cancel()
-        await asyncio.wait({poll})
-        drain = asyncio.create_task(listener.drain(DEADLINE))
-        gate.set()
-        await drain
-        assert await bench.count() == 0
-
-    on_bench(body, blocked)
-
-
-def test_listener_that_stops_leaves_what_takes_too_long_to_its_lease(
-    on_bench: Callable[..., None],
-) -> None:
-    """Neither deleted nor released: it comes back when the lease ends."""
-
-    async def endless(_message: Message) -> None:
-        await asyncio.Event().wait()
-
-    async def body(bench: Bench) -> None:
-        await bench.queue.send_message("hello")
-        async with listening(bench):
-            await until(lambda: len(bench.seen) == 1)
-        assert await bench.count() == 1
-        assert await bench.queue.receive_message() is None
-
-    on_bench(body, endless)
