@@ -15,7 +15,6 @@ from process_image_job.stages import (
     DEGRADED_DELAY,
     finish,
     run_stages,
-    send_degraded,
 )
 from process_image_job.tools import Tools
 from shared import telemetry
@@ -33,6 +32,7 @@ from shared.domain.errors import (
 from shared.domain.lifecycle import give_back, postpone
 from shared.domain.messages import JobMessage
 from shared.leftovers import remove_own
+from shared.sending import send
 
 
 def process_image_job(
@@ -120,7 +120,7 @@ def _step_aside(job: Job) -> None:
 def _try_later(job: Job) -> None:
     """The remote processor is still away: this message is done, a delayed one follows."""
     draft = job.run.apply(lambda draft, now: (postpone(draft, now, DEGRADED_DELAY), ()))
-    send_degraded(draft, job.deps)
+    send(draft, job.deps, delay=DEGRADED_DELAY)
 
 
 def _give_back(job: Job, error: Exception) -> None:

@@ -10,7 +10,6 @@ from process_image_job import pipeline
 from process_image_job.job import Job
 from process_image_job.values import CutOut, EncodedPicture, Photo
 from shared import telemetry
-from shared.dependencies import Dependencies
 from shared.domain import lifecycle
 from shared.domain.draft import Draft, Pictures, Stage, WorkReason
 from shared.domain.errors import (
@@ -21,7 +20,7 @@ from shared.domain.errors import (
 from shared.domain.events import Event, EventType, event_of
 from shared.domain.pictures import Caution, Rendition, Segmentation
 from shared.leftovers import tidy
-from shared.sending import message_for
+from shared.sending import send
 
 DEGRADED_DELAY = timedelta(minutes=15)
 
@@ -149,7 +148,7 @@ def finish(job: Job) -> None:
         warnings=len(draft.warnings),
     )
     if draft.work is not None:
-        send_degraded(draft, job.deps)
+        send(draft, job.deps, delay=DEGRADED_DELAY)
     tidy(job.deps.outbox.flush(draft, job.deps.clock()), job.deps)
 
 
@@ -164,11 +163,3 @@ def _finished(draft: Draft, now: datetime) -> tuple[Draft, Iterable[Event]]:
         )
         return again, events
     return done, events
-
-
-def send_degraded(draft: Draft, deps: Dependencies) -> None:
-    """The message of a later try by the remote processor."""
-    try:
-        deps.jobs.send(message_for(draft).encode(), delay=DEGRADED_DELAY)
-    except StorageUnavailableError:
-        return  # the row wants the run: the repair sends its message

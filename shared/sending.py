@@ -1,9 +1,10 @@
-"""Job messages on their way out: the first one, a retry's, and the one sent again."""
+"""Job messages on their way out, and what becomes of the row where the queue is away."""
 
 from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
+from datetime import timedelta
 
 from shared import telemetry
 from shared.dependencies import Dependencies
@@ -11,9 +12,16 @@ from shared.domain import lifecycle
 from shared.domain.draft import Draft, Work
 from shared.domain.errors import ConflictError, StorageUnavailableError
 from shared.domain.events import EventType, event_of
+from shared.domain.lifecycle import NO_DELAY
 from shared.domain.messages import JobMessage
 
 MAX_RESENDS = 3
+
+
+def send(draft: Draft, deps: Dependencies, *, delay: timedelta = NO_DELAY) -> None:
+    """The message of the wanted work. Where the queue is away, the repair sends it later."""
+    with suppress(StorageUnavailableError):
+        deps.jobs.send(message_for(draft).encode(), delay=delay)
 
 
 def send_again(draft: Draft, deps: Dependencies, *, trigger: str) -> Draft:

@@ -10,16 +10,17 @@ from typing import Protocol
 
 from shared.api.exchange import Answer, Request, answer
 from shared.api.forms import MAX_FILES, Form, SentFile, read_form, require_length
-from shared.api.intake import Beside, Photo, Wish, accept
+from shared.api.idempotency_key import begin, give_back
+from shared.api.intake import Photo, UploadOptions, accept
 from shared.api.limiting import limit_uploads
-from shared.api.repeating import fingerprint, key_of, once
 from shared.api.views import AcceptedItem, AcceptedView, ErrorView, NotFoundView, RejectedView
 from shared.api.waiting import Pause, RunHere, accept_and_wait
 from shared.dependencies import Dependencies
 from shared.domain.draft import Draft
-from shared.domain.errors import BadImageError, RequestError
+from shared.domain.errors import BadImageError, RequestError, StorageUnavailableError
 from shared.image_probe import probe
 from shared.presenting import Links, present
+from shared.records.idempotency import AlreadyDone, Begun
 
 RETRY_AFTER_SECONDS = 2
 
@@ -44,7 +45,12 @@ class Take(Protocol):
     """`accept`, or the same with waiting until the drafts are finished."""
 
     def __call__(
-        self, photos: Sequence[Photo], wish: Wish, deps: Dependencies, *, beside: Beside = ...
+        self,
+        photos: Sequence[Photo],
+        options: UploadOptions,
+        deps: Dependencies,
+        *,
+        key: Begun | None = None,
     ) -> list[Draft]: ...
 
 
@@ -102,19 +108,22 @@ def take_in(
     take: Take,
 ) -> Accepted:
     """Drafts for the photos by `take`, once per Idempotency-Key."""
-    wish = Wish(
+    options = UploadOptions(
         owner_id=request.owner_id,
         skip_segmentation=form.flag("skipSegmentation"),
         source=source,
         traceparent=request.traceparent,
     )
-    key = key_of(request)
-    if key is None:
-        return {draft.id: draft for draft in take(photos, wish, deps)}
-    mark = fingerprint(form, skip_segmentation=wish.skip_segmentation)
-    return once(
-        key, mark, request.owner_id, deps, lambda beside: take(photos, wish, deps, beside=beside)
-    )
+    key = begin(request, form, deps, skip_segmentation=options.skip_segmentation)
+    if isinstance(key, AlreadyDone):
+        found = deps.store.find_many(request.owner_id, key.draft_ids)
+        return {draft_id: found.get(draft_id) for draft_id in key.draft_ids}
+    try:
+        return {draft.id: draft for draft in take(photos, options, deps, key=key)}
+    except StorageUnavailableError:
+        if key:
+            give_back(key, deps)
+        raise
 
 
 def _answer(

@@ -10,7 +10,7 @@ A draft that was announced and never written is cleared up by its due entry.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
@@ -22,10 +22,9 @@ from shared.domain.events import EventType, event_of
 from shared.domain.ids import new_draft_id, owner_key, raw_blob
 from shared.domain.lifecycle import NO_DELAY
 from shared.image_probe import Probe
-from shared.ports import Change
-from shared.sending import message_for
-
-type Beside = Callable[[Sequence[Draft]], Sequence[Change]]
+from shared.leftovers import remove_blob
+from shared.records.idempotency import Begun
+from shared.sending import send
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -38,7 +37,7 @@ class Photo:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Wish:
+class UploadOptions:
     """What the caller wants of the photos, and from where the request came."""
 
     owner_id: str
@@ -50,32 +49,24 @@ class Wish:
 
 def accept(
     photos: Sequence[Photo],
-    wish: Wish,
+    options: UploadOptions,
     deps: Dependencies,
     *,
-    beside: Beside = lambda drafts: (),
+    key: Begun | None = None,
 ) -> list[Draft]:
-    """Drafts for these photos, all or none; `beside` gives rows of the same transaction.
+    """Drafts for these photos, all or none, and the key's record with them.
 
     Raises StorageUnavailableError when nothing was accepted.
     """
     now = deps.clock()
-    announced = deps.store.announce([_draft(photo, wish, deps) for photo in photos], now)
+    announced = deps.store.announce([_draft(photo, options, deps) for photo in photos], now)
     placed = _store_photos(announced, photos, deps)
-    stored = _write_rows(placed, beside(placed), deps)
+    stored = _write_rows(placed, key, deps)
     for draft in stored:
-        with telemetry.about(draft, wish.traceparent):
-            send_first(draft, deps, delay=wish.delay)
-            tell_accepted(draft, wish.source)
+        with telemetry.about(draft, options.traceparent):
+            send(draft, deps, delay=options.delay)
+            tell_accepted(draft, options.source)
     return stored
-
-
-def send_first(draft: Draft, deps: Dependencies, *, delay: timedelta = NO_DELAY) -> None:
-    """The first message. Where the queue is away, the row wants the run and the repair sends."""
-    try:
-        deps.jobs.send(message_for(draft).encode(), delay=delay)
-    except StorageUnavailableError:
-        return
 
 
 def tell_accepted(draft: Draft, source: str) -> None:
@@ -87,26 +78,26 @@ def tell_accepted(draft: Draft, source: str) -> None:
     )
 
 
-def _draft(photo: Photo, wish: Wish, deps: Dependencies) -> Draft:
+def _draft(photo: Photo, options: UploadOptions, deps: Dependencies) -> Draft:
     now, draft_id = deps.clock(), new_draft_id()
     return Draft(
         id=draft_id,
-        owner_id=wish.owner_id,
+        owner_id=options.owner_id,
         status=DraftStatus.PROCESSING,
         status_since=now,
         created_at=now,
         updated_at=now,
         file_name=photo.name,
-        skip_segmentation=wish.skip_segmentation,
+        skip_segmentation=options.skip_segmentation,
         stage=Stage.UPLOADED,
         work=Work(
             reason=WorkReason.INITIAL,
             started_at=now,
-            queued_at=now + wish.delay,
-            traceparent=wish.traceparent,
+            queued_at=now + options.delay,
+            traceparent=options.traceparent,
         ),
         raw=RawPhoto(
-            blob=raw_blob(owner_key(wish.owner_id), draft_id),
+            blob=raw_blob(owner_key(options.owner_id), draft_id),
             etag="",
             size=len(photo.data),
             content_type=photo.probe.content_type,
@@ -131,12 +122,12 @@ def _store_photos(
     return placed
 
 
-def _write_rows(
-    drafts: Sequence[Draft], beside: Sequence[Change], deps: Dependencies
-) -> list[Draft]:
-    created = [(d, event_of(d, EventType.CREATED, deps.clock())) for d in drafts]
+def _write_rows(drafts: Sequence[Draft], key: Begun | None, deps: Dependencies) -> list[Draft]:
+    now = deps.clock()
+    created = [(draft, event_of(draft, EventType.CREATED, now)) for draft in drafts]
+    record = [key.finish([draft.id for draft in drafts], now)] if key else []
     try:
-        return deps.store.add(created, beside=beside)
+        return deps.store.add(created, beside=record)
     except ConflictError as error:
         _remove_photos(drafts, deps)
         raise StorageUnavailableError(unknown=False) from error
@@ -161,11 +152,4 @@ def _remove_photos(drafts: Sequence[Draft], deps: Dependencies) -> None:
     """What stays behind is removed by the due entries of drafts that were never written."""
     for draft in drafts:
         assert draft.raw is not None
-        try:
-            deps.uploads.delete(draft.raw.blob)
-        except StorageUnavailableError as error:
-            telemetry.blob_delete_failed(
-                container=deps.settings.uploads_container,
-                error_code=error.code,
-                draft_id=draft.id,
-            )
+        remove_blob(draft.raw.blob, deps.uploads, deps.settings.uploads_container, draft.id)

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from shared import deleting
 from shared.api.changing import change_own, own_draft, settle
 from shared.api.exchange import Answer, Request
-from shared.api.intake import send_first
 from shared.api.models import ReprocessRequest, read_json
 from shared.api.reading import draft_answer
-from shared.deleting import delete_draft as erase
 from shared.dependencies import Dependencies
 from shared.domain import lifecycle
 from shared.domain.draft import Draft, DraftStatus, Stage, WorkReason
 from shared.domain.edits import accept, ask_acceptance
 from shared.domain.errors import RequestError
 from shared.domain.events import Event, EventType, event_of
+from shared.sending import send
 
 
 def accept_draft(request: Request, deps: Dependencies) -> Answer:
@@ -39,7 +39,7 @@ def reprocess_draft(request: Request, deps: Dependencies) -> Answer:
         return again, event_of(again, EventType.REPROCESSED, now, **{"from": str(first)})
 
     stored = change_own(request, deps, change)
-    send_first(stored, deps)
+    send(stored, deps)
     return draft_answer(202, stored, deps)
 
 
@@ -52,7 +52,7 @@ def delete_draft(request: Request, deps: Dependencies) -> Answer:
     def step() -> None:
         draft = deps.store.find(request.owner_id, request.path.get("id", ""))
         if draft is not None:
-            erase(draft, deps)
+            deleting.delete_draft(draft, deps)
 
     settle(step)
     return Answer(status=204, headers={"Cache-Control": "no-store"})

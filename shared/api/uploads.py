@@ -8,7 +8,7 @@ from shared import telemetry
 from shared.api.changing import own_draft, settle
 from shared.api.exchange import Answer, Request, answer
 from shared.api.forms import is_picture
-from shared.api.intake import send_first, tell_accepted
+from shared.api.intake import tell_accepted
 from shared.api.limiting import limit_uploads
 from shared.api.models import UploadRequest, read_json
 from shared.api.reading import draft_answer
@@ -28,6 +28,7 @@ from shared.domain.events import EventType, event_of
 from shared.domain.ids import new_draft_id, raw_blob
 from shared.image_probe import MAX_BYTES, probe
 from shared.ports import BlobInfo
+from shared.sending import send
 
 
 def create_upload(request: Request, deps: Dependencies) -> Answer:
@@ -74,7 +75,7 @@ def _submitted(request: Request, deps: Dependencies) -> Draft:
     event = event_of(wanted, EventType.SUBMITTED, now)
     stored = deps.store.save(draft, wanted, event, now=now)
     with telemetry.about(stored):
-        send_first(stored, deps)
+        send(stored, deps)
         tell_accepted(stored, "direct")
     return stored
 

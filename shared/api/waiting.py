@@ -15,11 +15,13 @@ from datetime import datetime, timedelta
 from threading import Lock
 
 from shared import failure_log, telemetry
-from shared.api.intake import Beside, Photo, Wish, accept, send_first
+from shared.api.intake import Photo, UploadOptions, accept
 from shared.dependencies import Dependencies
 from shared.domain.draft import Draft, DraftStatus
 from shared.domain.errors import StorageUnavailableError
 from shared.domain.lifecycle import NO_DELAY
+from shared.records.idempotency import Begun
+from shared.sending import send
 
 NET = timedelta(seconds=120)
 PATIENCE = timedelta(seconds=60)
@@ -32,19 +34,19 @@ type Pause = Callable[[float], None]
 
 def accept_and_wait(
     photos: Sequence[Photo],
-    wish: Wish,
+    options: UploadOptions,
     deps: Dependencies,
     *,
     run: RunHere,
     pause: Pause = time.sleep,
-    beside: Beside = lambda drafts: (),
+    key: Begun | None = None,
 ) -> list[Draft]:
     """The drafts when all are finished, by the run here or by another, or the patience is over."""
     free = _SLOT.acquire(blocking=False)
     start = deps.clock()
     try:
-        wished = replace(wish, delay=NET if free else NO_DELAY)
-        drafts = accept(photos, wished, deps, beside=beside)
+        delayed = replace(options, delay=NET if free else NO_DELAY)
+        drafts = accept(photos, delayed, deps, key=key)
         if free:
             _run_all(drafts, deps, run, until=start + PATIENCE)
             drafts = _states(drafts, deps)
@@ -76,7 +78,7 @@ def _run_all(drafts: Sequence[Draft], deps: Dependencies, run: RunHere, *, until
         except Exception as error:  # noqa: BLE001  # it is accepted: a message brings the next run
             with telemetry.about(draft):
                 failure_log.tell(error, during="run")
-                send_first(draft, deps)
+                send(draft, deps)
 
 
 def _within(seconds: int, deps: Dependencies) -> Dependencies:

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from shared.api.forms import Form, SentFile
-from shared.api.repeating import fingerprint
+from shared.api.idempotency_key import fingerprint
 from shared.domain.errors import ConflictError
 from shared.records.idempotency import IdempotencyKeys
 from tests.factories import OWNER

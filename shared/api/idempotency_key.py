@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Sequence
 
 from shared.api.exchange import Request, invalid
 from shared.api.forms import Form
-from shared.api.intake import Beside
 from shared.dependencies import Dependencies
-from shared.domain.draft import Draft
-from shared.domain.errors import RequestError, StorageUnavailableError
-from shared.ports import Change
+from shared.domain.errors import RequestError
 from shared.records.idempotency import (
     IN_FLIGHT,
     AlreadyDone,
@@ -25,8 +21,6 @@ from shared.records.idempotency import (
 HEADER = "Idempotency-Key"
 _GLANCE_SECONDS = 2  # the first request is nearly always answered by then
 _KEY = re.compile(r"[\x21-\x7e]{1,255}")
-
-type Accept = Callable[[Beside], list[Draft]]
 
 
 def key_of(request: Request) -> str | None:
@@ -46,19 +40,20 @@ def fingerprint(form: Form, *, skip_segmentation: bool) -> str:
     return whole.hexdigest()
 
 
-def once(
-    key: str, mark: str, owner_id: str, deps: Dependencies, accept: Accept
-) -> dict[str, Draft | None]:
-    """The drafts of `accept`, or those of an earlier request with this key as they are now.
+def begin(
+    request: Request, form: Form, deps: Dependencies, *, skip_segmentation: bool
+) -> Begun | AlreadyDone | None:
+    """The request's key, taken or answered before; None where it came without one.
 
-    Raises RequestError: 409 while that one is in flight, 422 where the key stands for another.
+    Raises RequestError: 409 while another request with this key is in flight, 422 where the key
+    stands for another.
     """
-    keys = IdempotencyKeys(deps.drafts_table, deps.due)
+    key = key_of(request)
+    if key is None:
+        return None
     now = deps.clock()
-    match keys.begin(owner_id, key, mark, now):
-        case AlreadyDone(draft_ids):
-            found = deps.store.find_many(owner_id, draft_ids)
-            return {draft_id: found.get(draft_id) for draft_id in draft_ids}
+    whole = fingerprint(form, skip_segmentation=skip_segmentation)
+    match _keys(deps).begin(request.owner_id, key, whole, now):
         case InFlight(until):
             left = round((until - now).total_seconds())
             taken = round(IN_FLIGHT.total_seconds()) - left
@@ -74,16 +69,14 @@ def once(
             raise RequestError(
                 422, "IDEMPOTENCY_KEY_REUSED", "This key was sent with another request before."
             )
-        case Begun() as begun:
-            return {draft.id: draft for draft in _accept(begun, keys, deps, accept)}
+        case standing:
+            return standing
 
 
-def _accept(begun: Begun, keys: IdempotencyKeys, deps: Dependencies, accept: Accept) -> list[Draft]:
-    def beside(drafts: Sequence[Draft]) -> Sequence[Change]:
-        return [begun.finish([draft.id for draft in drafts], deps.clock())]
+def give_back(key: Begun, deps: Dependencies) -> None:
+    """Nothing was accepted: the same request may come again at once."""
+    _keys(deps).give_back(key)
 
-    try:
-        return accept(beside)
-    except StorageUnavailableError:
-        keys.give_back(begun)
-        raise
+
+def _keys(deps: Dependencies) -> IdempotencyKeys:
+    return IdempotencyKeys(deps.drafts_table, deps.due)
