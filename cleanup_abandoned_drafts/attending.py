@@ -27,7 +27,7 @@ from shared.records.due import DueEntry
 from shared.records.jobruns import JobReport
 from shared.sending import MAX_RESENDS, send_again
 
-_STUCK = "Processing did not get going for two hours. Try again."
+_STUCK = "Processing did not get going in time. Try again."
 _ABANDONED = "The photo was not uploaded in time. Choose it again."
 
 
@@ -49,7 +49,7 @@ class Attention:
         try:
             head = head_of(deps)
         except StorageUnavailableError as error:
-            telemetry.due_entry_failed(code=error.code, draft_id="")
+            telemetry.sweep_interrupted(step="queue_head", code=error.code)
             head = _UNKNOWN_HEAD
         return cls(deps=deps, head=head, verdicts=verdicts)
 
@@ -68,7 +68,7 @@ def attend_all(entries: Iterator[DueEntry], attention: Attention, turn: Turn) ->
                 return report + JobReport(remaining=1 + sum(1 for _ in islice(entries, _COUNTED)))
             report += JobReport(examined=1) + _attend_safely(entry, attention)
     except StorageUnavailableError as error:  # the index itself: the rest is still to be read
-        telemetry.due_entry_failed(code=error.code, draft_id="")
+        telemetry.sweep_interrupted(step="due_index", code=error.code)
         return report + JobReport(failed_rows=1, remaining=1)
     return report
 

@@ -10,11 +10,11 @@ from shared import telemetry
 from shared.dependencies import Dependencies
 from shared.domain.errors import StorageUnavailableError
 from shared.jobs import ScheduledJob, Tick, Turn, run
+from shared.records import jobruns
 from shared.records.jobruns import JobReport, JobRun, JobRuns
 
 _VERDICTS = frozenset(Verdict) - {Verdict.WAIT, Verdict.RESEND}  # the repair sends again
 _PATIENCE = timedelta(minutes=3)  # of an operator: Azure's front end cuts an answer off at 230 s
-_RECORDED = ("cleanup_abandoned_drafts", "repair_unattended_drafts")
 
 
 def sweep(turn: Turn) -> JobReport:
@@ -24,7 +24,7 @@ def sweep(turn: Turn) -> JobReport:
     return attend_all(deps.due.due(deps.clock()), attention, turn) + _drop_records(turn)
 
 
-CLEANUP = ScheduledJob(name="cleanup_abandoned_drafts", work=sweep)
+CLEANUP = ScheduledJob(name=jobruns.CLEANUP, work=sweep)
 
 
 def run_cleanup_now(deps: Dependencies) -> JobRun:
@@ -43,9 +43,9 @@ def _drop_records(turn: Turn) -> JobReport:
     runs = JobRuns(deps.jobruns_table)
     try:
         through = deps.letters.drop_old(now, turn.time_is_up)
-        for job in _RECORDED:
+        for job in jobruns.JOBS:
             through &= runs.drop_old(job, now, turn.time_is_up)
     except StorageUnavailableError as error:
-        telemetry.due_entry_failed(code=error.code, draft_id="")
+        telemetry.sweep_interrupted(step="old_records", code=error.code)
         return JobReport(failed_rows=1)
     return JobReport(remaining=int(not through))

@@ -19,6 +19,7 @@ from shared.dependencies import Dependencies
 from shared.domain.errors import StorageUnavailableError
 from shared.jobs import ScheduledJob, Tick, Turn, run
 from shared.line import tell_depths
+from shared.records import jobruns
 from shared.records.due import DueEntry
 from shared.records.jobruns import JobReport, JobRuns
 
@@ -45,7 +46,7 @@ def _entries(deps: Dependencies) -> Iterator[DueEntry]:
             yield entry
 
 
-REPAIR = ScheduledJob(name="repair_unattended_drafts", work=repair)
+REPAIR = ScheduledJob(name=jobruns.REPAIR, work=repair)
 
 
 class NotThroughError(RuntimeError):
@@ -74,6 +75,6 @@ def _go_on_with_cleanup(turn: Turn) -> JobReport:
         if last is not None and last.report.remaining and not turn.time_is_up():
             run(CLEANUP, Tick(trigger="repair"), turn.deps, until=turn.deadline)
     except StorageUnavailableError as error:
-        telemetry.due_entry_failed(code=error.code, draft_id="")
+        telemetry.sweep_interrupted(step="cleanup", code=error.code)
         return JobReport(failed_rows=1)
     return JobReport()

@@ -27,32 +27,30 @@ def move_stuck(deps: Dependencies) -> JobReport:
     try:
         moved = _move_jobs(deps) + _move_events(deps)
     except StorageUnavailableError as error:  # they come back, and so does the next tick
-        telemetry.due_entry_failed(code=error.code, draft_id="")
+        telemetry.sweep_interrupted(step="poison_queues", code=error.code)
         return JobReport(failed_rows=1)
     return JobReport(dead_lettered=moved)
 
 
 def watch_stuck(
     deps: Dependencies, *, until: datetime, pause: Callable[[float], None] = time.sleep
-) -> int:
-    """Look at the poison queue until it is empty, at most four minutes; how many were moved.
+) -> None:
+    """Look at the poison queue until it is empty, at most four minutes.
 
     The host hides what it cannot hand over for ten minutes and takes it again within seconds of
     its return, so that a single look every five minutes would hardly ever meet it. The tick has to
     be over by `until`, however long its other work took.
     """
-    moved = 0
     for glance in range(_GLANCES):
         if deps.clock() >= until:
-            return moved
+            return
         try:
             if glance % _GLANCES_A_COUNT == 0 and deps.poisoned.depth() == 0:
-                return moved
-            moved += _move_jobs(deps)
+                return
+            _move_jobs(deps)
         except StorageUnavailableError:  # the next tick watches again
-            return moved
+            return
         pause(_GLANCE_SECONDS)
-    return moved
 
 
 def _move_jobs(deps: Dependencies) -> int:
@@ -72,7 +70,7 @@ def _move(source: Queue, deps: Dependencies, *, least: int, queue: str) -> int:
     moved = 0
     for message in source.receive(_AT_ONCE, hide=_HIDE):
         if message.dequeue_count > least:  # this delivery counted
-            deps.letters.keep(_letter(message, queue, deps), name=_name(message))
+            deps.letters.keep(_letter(message, queue), name=_name(message))
             source.delete(message)
             moved += 1
         else:
@@ -80,7 +78,7 @@ def _move(source: Queue, deps: Dependencies, *, least: int, queue: str) -> int:
     return moved
 
 
-def _letter(message: QueueMessage, queue: str, deps: Dependencies) -> DeadLetter:
+def _letter(message: QueueMessage, queue: str) -> DeadLetter:
     """Timed by the message, so that a second move keeps one."""
     return DeadLetter(
         at=message.inserted_at,

@@ -14,7 +14,7 @@ from shared import telemetry
 from shared.dependencies import Dependencies
 from shared.domain.draft import Draft, DraftError
 from shared.domain.errors import BadImageError
-from shared.failing import count_lost, end_draft, exhausted_error, failed_step, tell_failed
+from shared.failing import after_failure, count_lost, end_draft, exhausted_error, failed_step
 from shared.records.deadletters import DeadLetter, letter_of, name_of
 
 if TYPE_CHECKING:  # the poison handler has no need of the image libraries
@@ -47,7 +47,7 @@ def end_run(job: Job, error: Exception) -> None:
         reason = exhausted_error(draft, job.deps.clock())
         keep_letter(draft, job.delivery, reason, str(error), job.deps)
     stored = job.run.apply(lambda row, now: failed_step(row, reason, now))
-    tell_failed(draft, stored, reason, job.deps, permanent=isinstance(error, BadImageError))
+    after_failure(draft, stored, reason, job.deps, permanent=isinstance(error, BadImageError))
 
 
 def end_exhausted(

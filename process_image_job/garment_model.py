@@ -86,6 +86,16 @@ class ModelDescription:
         except (ValueError, KeyError, TypeError) as error:
             raise ModelUnavailableError(f"{_DESCRIPTION} is damaged: {error}") from error
 
+    def weights(self, folder: Path) -> bytes:
+        """The network's file, checked; raises ModelUnavailableError."""
+        try:
+            weights = (folder / self.file).read_bytes()
+        except OSError as error:
+            raise ModelUnavailableError(f"{self.file} cannot be read") from error
+        if hashlib.sha256(weights).hexdigest() != self.sha256:
+            raise ModelUnavailableError(f"{self.file} does not have the SHA-256 it should have")
+        return weights
+
 
 def _side(told: Any) -> int:
     side = int(told)
@@ -146,21 +156,11 @@ def garment_model() -> GarmentModel:
     return GarmentModel()
 
 
-def predict(rgb: Pixels) -> GarmentPrediction:
-    """`GarmentModel.predict` of the model of this process."""
-    return garment_model().predict(rgb)
-
-
 def _read_net(folder: Path, description: ModelDescription) -> Any:
     """The network of exactly the bytes that were checked."""
     import cv2
 
-    try:
-        weights = (folder / description.file).read_bytes()
-    except OSError as error:
-        raise ModelUnavailableError(f"{description.file} cannot be read") from error
-    if hashlib.sha256(weights).hexdigest() != description.sha256:
-        raise ModelUnavailableError(f"{description.file} does not have the SHA-256 it should have")
+    weights = description.weights(folder)
     try:
         return cv2.dnn.readNetFromONNX(np.frombuffer(weights, np.uint8))
     except cv2.error as error:

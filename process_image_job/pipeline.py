@@ -28,11 +28,11 @@ __all__ = ["STEPS", "analyze", "cut_out", "decode", "load_cut_out", "render"]
 
 
 def _never_late() -> None:
-    """The checkpoint of a caller who has no time limit."""
+    """The time limit of a caller who has none."""
 
 
 def cut_out(
-    photo: Photo, segmenter: Segmenter, *, checkpoint: Callable[[], None] = _never_late
+    photo: Photo, segmenter: Segmenter, *, check_time: Callable[[], None] = _never_late
 ) -> CutOut:
     """Finds the garment. A picture that is cut out already keeps its own alpha.
 
@@ -40,8 +40,8 @@ def cut_out(
     BadImageError for the remote one.
     """
     seen = own_alpha(photo) or strip(photo) or segmenter(photo)
-    checkpoint()
-    return _checkpointed(photo, seen)
+    check_time()
+    return _cut_out_of(photo, seen)
 
 
 def load_cut_out(
@@ -56,18 +56,18 @@ def render(
     cut_out: CutOut | None,
     *,
     watermark: str = "",
-    checkpoint: Callable[[], None] = _never_late,
+    check_time: Callable[[], None] = _never_late,
 ) -> Rendered:
     """All renditions as WebP without metadata, and their placeholders."""
-    return renditions(photo, cut_out, watermark, checkpoint)
+    return renditions(photo, cut_out, watermark, check_time)
 
 
 def analyze(photo: Photo, cut_out: CutOut | None) -> tuple[Color, ...]:
-    """The colours of the garment, largest share first: two to five, or the only one."""
+    """The colours of the garment, at most five, largest share first."""
     return garment_colours(photo, cut_out)
 
 
-def _checkpointed(photo: Photo, seen: Segmented) -> CutOut:
+def _cut_out_of(photo: Photo, seen: Segmented) -> CutOut:
     trusted = seen.confidence >= LEAST_CONFIDENCE
     cautions = seen.cautions if trusted else (*seen.cautions, Caution.LOW_CONFIDENCE_MASK)
     return CutOut(

@@ -14,8 +14,8 @@ from shared.domain import lifecycle
 from shared.domain.draft import Draft, Pictures, Stage, WorkReason
 from shared.domain.errors import (
     CheckpointLostError,
+    EncodingError,
     ProcessorUnavailableError,
-    StorageUnavailableError,
 )
 from shared.domain.events import Event, EventType, event_of
 from shared.domain.pictures import Caution, Rendition, Segmentation
@@ -72,11 +72,11 @@ def _cut_out(job: Job, photo: Photo) -> tuple[CutOut, tuple[Caution, ...]]:
     """By the segmenter of the settings; the last run falls back to the local one."""
     tools = job.tools()
     try:
-        found = pipeline.cut_out(photo, tools.segmenter, checkpoint=job.check_time)
+        found = pipeline.cut_out(photo, tools.segmenter, check_time=job.check_time)
     except ProcessorUnavailableError:
         if not job.run.is_last or job.reason is WorkReason.DEGRADED:
             raise
-        local = pipeline.cut_out(photo, tools.local_segmenter, checkpoint=job.check_time)
+        local = pipeline.cut_out(photo, tools.local_segmenter, check_time=job.check_time)
         found = replace(local, segmentation=Segmentation.DEGRADED)
         return found, (*photo.cautions, *found.cautions, Caution.SEGMENTATION_DEGRADED)
     return found, (*photo.cautions, *found.cautions)
@@ -90,7 +90,7 @@ def render(job: Job) -> None:
         job.photo(),
         job.cut_out(),
         watermark=job.deps.settings.watermark_text,
-        checkpoint=job.check_time,
+        check_time=job.check_time,
     )
     renditions = {picture.name: _store(job, picture) for picture in rendered.pictures}
     full = replace(
@@ -105,7 +105,7 @@ def render(job: Job) -> None:
 def _store(job: Job, picture: EncodedPicture) -> Rendition:
     job.check_time()
     if not picture.data:
-        raise StorageUnavailableError(f"the rendition {picture.name} came out empty")
+        raise EncodingError(f"the rendition {picture.name} came out empty")
     name = f"{job.prefix}{picture.name}.webp"
     job.deps.images.put(name, picture.data, content_type="image/webp")
     return Rendition(blob=name, width=picture.width, height=picture.height, size=len(picture.data))

@@ -39,7 +39,7 @@ class Segmented:
     """What a segmenter saw: `alpha` covers the whole photo, longest side at most 2048."""
 
     alpha: Pixels  # (h, w) in the photo's proportions; 255 = garment
-    confidence: float  # 0..1, the share of the garment that is probably right
+    confidence: float  # 0..1, the chance that a person would keep this cut-out
     cautions: tuple[Caution, ...] = ()
 
 

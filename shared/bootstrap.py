@@ -28,7 +28,6 @@ from shared.storage.services import (
     credential,
     queue_names,
     table_names,
-    webhooks_poison_queue,
 )
 from shared.storage.tables import AzureTable
 
@@ -107,6 +106,6 @@ def build(values: Settings, services: Services, *, clock: Callable[[], datetime]
         jobs=queue[values.image_jobs_queue],
         poisoned=queue[values.image_jobs_poison_queue],
         webhooks=webhooks,
-        webhooks_poisoned=queue[webhooks_poison_queue(values)],
+        webhooks_poisoned=queue[values.webhooks_poison_queue],
         events=events,
     )

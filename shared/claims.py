@@ -17,7 +17,7 @@ import uuid
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from threading import Event as Signal
 from threading import Lock, Thread
 from types import TracebackType
@@ -195,7 +195,7 @@ class Run(AbstractContextManager["Run"]):
             raise LeaseLostError
 
     def _beat(self) -> None:
-        every = timedelta(seconds=self._settings.heartbeat_seconds).total_seconds()
+        every = self._settings.heartbeat_seconds
         while not self._over.wait(every) and self._clock() < self.deadline:
             try:
                 self.apply(self._renewed)

@@ -9,11 +9,10 @@ from datetime import datetime
 from shared import telemetry
 from shared.dependencies import Dependencies
 from shared.domain import lifecycle
-from shared.domain.draft import Draft, DraftError, DraftStatus
+from shared.domain.draft import WORKER_LOST, Draft, DraftError, DraftStatus
 from shared.domain.events import Event, EventType, event_of
 from shared.leftovers import tidy
 
-WORKER_LOST = "WORKER_LOST"
 ATTEMPTS_EXHAUSTED = "ATTEMPTS_EXHAUSTED"
 
 _DETAILS = {
@@ -33,7 +32,7 @@ def end_draft(
     now = deps.clock()
     failed, events = failed_step(count_lost(draft), reason, now)
     stored = deps.store.save(draft, failed, *events, now=now)
-    tell_failed(draft, stored, reason, deps, permanent=permanent)
+    after_failure(draft, stored, reason, deps, permanent=permanent)
     return stored
 
 
@@ -69,7 +68,7 @@ def failed_step(draft: Draft, reason: DraftError, now: datetime) -> tuple[Draft,
     return after, [event_of(draft, kind, now, code=reason.code)]
 
 
-def tell_failed(
+def after_failure(
     before: Draft, after: Draft, reason: DraftError, deps: Dependencies, *, permanent: bool
 ) -> None:
     """The log line, the subscribers, and the blobs that no longer count."""

@@ -20,11 +20,10 @@ from shared.domain.messages import JobMessage
 from shared.domain.retention import unattended
 from shared.line import QueueState, head_of, states
 from shared.records.deadletters import DeadLetter
-from shared.records.jobruns import JobRun, JobRuns
-from shared.retrying import require_retryable, retry_for_operator
+from shared.records.jobruns import JOBS, JobRun, JobRuns
+from shared.retrying import retry_for_operator
 from shared.sending import send_again
 
-JOBS = ("cleanup_abandoned_drafts", "repair_unattended_drafts")
 _RUNS_LOOKED_AT = 1000  # of the repair: over three days
 
 
@@ -85,7 +84,7 @@ def replay(letter_id: str, deps: Dependencies) -> DeadLetter:
     if letter is None:
         raise RequestError(404, "NOT_FOUND", "There is no such dead letter.")
     if letter.queue == deps.settings.webhooks_poison_queue:
-        deps.webhooks.send(letter.body.decode())
+        _replay_event(letter, deps)
     else:
         _replay_draft(letter, deps)
     with suppress(ConflictError):  # somebody replayed it at the same moment: the draft decides
@@ -129,13 +128,20 @@ def _job_state(job: str, deps: Dependencies) -> JobState:
     )
 
 
+def _replay_event(letter: DeadLetter, deps: Dependencies) -> None:
+    try:
+        text = letter.body.decode()
+    except UnicodeDecodeError as error:
+        raise _not_replayable("This message is no text.") from error
+    deps.webhooks.send(text)
+
+
 def _replay_draft(letter: DeadLetter, deps: Dependencies) -> Draft:
     draft = _draft_of(letter, deps)
     if draft is None:
         raise _not_replayable("No draft waits for this message.")
     try:
         if draft.status is DraftStatus.FAILED:
-            require_retryable(draft)
             return retry_for_operator(draft, deps)
         if unattended(draft, head_of(deps), deps.clock()):
             with telemetry.about(draft):

@@ -42,7 +42,7 @@ class Outbox:
             # A failed notification never fails a job; the repair sends what stays unsent.
             return draft
         except ValueError as error:  # an event's row is damaged
-            telemetry.due_entry_failed(code=type(error).__name__, draft_id=draft.id)
+            telemetry.row_unreadable(kind="Event", row_key=draft.id, code=type(error).__name__)
             return draft
 
     def send_unsent(self, draft: Draft, now: datetime) -> Draft:

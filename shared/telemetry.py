@@ -198,8 +198,16 @@ def cleanup_finished(
     failed_blob_deletions: int,
     remaining: int,
 ) -> None:
-    level = logging.INFO if outcome == "success" else logging.WARNING
-    _tell(level, "cleanup_finished", locals(), subject=False)
+    _tell(
+        logging.INFO if outcome == "success" else logging.WARNING,
+        "cleanup_finished",
+        locals(),
+        subject=False,
+    )
+
+
+def sweep_interrupted(*, step: str, code: str) -> None:
+    _tell(logging.WARNING, "sweep_interrupted", locals(), subject=False)
 
 
 def due_entry_failed(*, code: str, draft_id: str) -> None:
@@ -219,8 +227,7 @@ def rate_limited(*, limit: str, retry_after_seconds: int, owner_hash: str) -> No
 
 
 def request_failed(*, during: str, code: str, detail: str | None, error: str, where: str) -> None:
-    level = logging.ERROR if detail is None else logging.WARNING
-    _tell(level, "request_failed", locals())
+    _tell(logging.ERROR if detail is None else logging.WARNING, "request_failed", locals())
 
 
 def worker_unusable(*, reason: str) -> None:
@@ -237,5 +244,5 @@ def _tell(level: int, event: str, fields: Mapping[str, Any], *, subject: bool = 
             "attempt": known.attempt,
             "traceId": known.trace_id,
         }
-    given = {to_camel(name): value for name, value in fields.items() if name != "level"}
+    given = {to_camel(name): value for name, value in fields.items()}
     _log.log(level, json.dumps(line | given, separators=(",", ":")))

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 
 from shared.domain.errors import IngestError
-from shared.records.jobruns import JobRun, JobRuns, Outcome
+from shared.records.jobruns import CLEANUP, REPAIR, JobRun, JobRuns, Outcome
 from shared.settings import Settings
 from shared.windows import occasion_of, window_of, windows_between
 
@@ -88,8 +88,8 @@ def main(arguments: Sequence[str]) -> int:
 def _schedule_of(job: str, runs: Sequence[JobRun], values: Settings) -> str:
     """As the job itself recorded it, else as the settings say."""
     known = {
-        "cleanup_abandoned_drafts": values.cleanup_schedule,
-        "repair_unattended_drafts": values.repair_schedule,
+        CLEANUP: values.cleanup_schedule,
+        REPAIR: values.repair_schedule,
     }
     schedule = next((run.schedule for run in runs if run.schedule), known.get(job))
     if not schedule:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import cv2
 import numpy as np
 
-from process_image_job.segmenters.working import Cells, Floats, levels
+from process_image_job.segmenters.working import LEVELS, Cells, Floats
 
 _HUE_BLUR = 0.7  # cells
 _GARMENT_LIGHT_BLUR = 0.7
@@ -37,7 +37,7 @@ def likelihood(model: Floats, cells: Cells) -> Floats:
 
 
 def _histogram(cells: Cells, weight: Floats, light_blur: float) -> Floats:
-    light, green, blue = levels()
+    light, green, blue = LEVELS
     counts = np.bincount(cells.ravel(), weight.ravel(), light * green * blue).astype(np.float32)
     # Three blurs along the first axis, the axes moving round by one after each.
     smooth = _blurred(counts.reshape(light, -1), light_blur)

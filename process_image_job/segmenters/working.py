@@ -13,7 +13,7 @@ from process_image_job.values import Pixels
 
 SIDE = 112  # longest side in pixels: enough for the shape, a two-hundredth of the work
 _CHROMA = 2.0  # cloth and wall differ in hue more reliably than in light, so hue counts double
-_LEVELS = (18, 26, 26)  # histogram cells of lightness and of the two hue axes
+LEVELS = (18, 26, 26)  # histogram cells of lightness and of the two hue axes
 _HUE_REACH = 70.0  # CIELAB a and b of phone photos stay within this
 
 Floats = NDArray[np.float32]
@@ -37,7 +37,7 @@ class Working:
 
     @cached_property
     def cells(self) -> Cells:
-        """(h, w) index into a flat histogram of `levels()`."""
+        """(h, w) index into a flat histogram of `LEVELS`."""
         return cells_of(self.plain_lab)
 
     def frame(self, share: float) -> NDArray[np.bool_]:
@@ -66,20 +66,15 @@ def working_copy(rgb: Pixels, side: int = SIDE) -> Working:
     )
 
 
-def levels() -> tuple[int, int, int]:
-    """The shape of a colour histogram."""
-    return _LEVELS
-
-
 def cells_of(lab: Floats) -> Cells:
     """The histogram cell of each CIELAB colour."""
     light = lab[..., 0] / 100
     hues = (lab[..., 1:] + _HUE_REACH) / (2 * _HUE_REACH)
     steps = [
         np.clip((plane * count).astype(np.intp), 0, count - 1)
-        for plane, count in zip((light, hues[..., 0], hues[..., 1]), _LEVELS, strict=True)
+        for plane, count in zip((light, hues[..., 0], hues[..., 1]), LEVELS, strict=True)
     ]
-    return (steps[0] * _LEVELS[1] + steps[1]) * _LEVELS[2] + steps[2]
+    return (steps[0] * LEVELS[1] + steps[1]) * LEVELS[2] + steps[2]
 
 
 def _from_middle(length: int) -> Floats:

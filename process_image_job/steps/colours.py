@@ -34,7 +34,7 @@ Floats = NDArray[np.float32]
 def garment_colours(photo: Photo, cut_out: CutOut | None) -> tuple[Color, ...]:
     """Up to five named colours, largest share first, from the garment's pixels only.
 
-    None where every pixel is transparent.
+    Empty where every pixel is transparent.
     """
     size = fitted(photo.width, photo.height, _SIDE)
     lab = _lab(area(_thinned(photo.rgb), size))

@@ -7,7 +7,7 @@ import numpy as np
 
 from process_image_job.steps.scale import area
 from process_image_job.values import Photo, Pixels
-from shared.domain.errors import CheckpointLostError
+from shared.domain.errors import CheckpointLostError, EncodingError
 from shared.domain.pictures import Box
 
 _MARGIN = 0.04  # of the longer side of the garment
@@ -37,7 +37,7 @@ def mask_png(alpha: Pixels) -> bytes:
     """The mask as an 8-bit grey PNG, packed fast rather than small."""
     done, data = cv2.imencode(".png", alpha, [cv2.IMWRITE_PNG_COMPRESSION, 1])
     if not done:
-        raise MemoryError("mask could not be encoded")
+        raise EncodingError("the mask could not be packed")
     return data.tobytes()
 
 

@@ -19,7 +19,7 @@ Layer = tuple[Pixels, Pixels | None]
 
 
 def renditions(
-    photo: Photo, cut_out: CutOut | None, watermark: str, checkpoint: Callable[[], None]
+    photo: Photo, cut_out: CutOut | None, watermark: str, check_time: Callable[[], None]
 ) -> Rendered:
     """All five pictures and both placeholders. Without a cut-out both sets show the photo."""
     archive = shrink(photo.rgb, photo.alpha, ARCHIVE)
@@ -27,7 +27,7 @@ def renditions(
     thumb = shrink(*display, THUMB)
     original = (encoded("original-display", *display), encoded("original-thumb", *thumb))
     original_hash = blur_hash(*thumb)
-    checkpoint()
+    check_time()
     if cut_out is None or not cut_out.shown:
         item = _same_set(archive, display, original, watermark)
         return Rendered(
@@ -35,7 +35,7 @@ def renditions(
             cutout_blur_hash=original_hash,
             original_blur_hash=original_hash,
         )
-    pictures, item_hash = _cut_out_set(photo, cut_out, watermark, checkpoint)
+    pictures, item_hash = _cut_out_set(photo, cut_out, watermark, check_time)
     return Rendered(
         pictures=pictures + original, cutout_blur_hash=item_hash, original_blur_hash=original_hash
     )
@@ -54,14 +54,14 @@ def _same_set(
 
 
 def _cut_out_set(
-    photo: Photo, cut_out: CutOut, watermark: str, checkpoint: Callable[[], None]
+    photo: Photo, cut_out: CutOut, watermark: str, check_time: Callable[[], None]
 ) -> tuple[tuple[EncodedPicture, ...], str]:
     mask = mask_from_png(cut_out.mask_png)
     rgb, alpha = cropped(photo, mask, cut_out.box, ARCHIVE)
     archive = without_background_rim(rgb, alpha), alpha
     display = shrink(*archive, DISPLAY)
     thumb = shrink(*display, THUMB)
-    checkpoint()
+    check_time()
     pictures = (
         encoded("archive", *archive),
         encoded("display", *with_watermark(*display, watermark)),

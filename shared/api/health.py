@@ -15,14 +15,13 @@ from shared.domain.errors import (
     SettingsError,
     StorageUnavailableError,
 )
-from shared.records.jobruns import JobRuns
+from shared.records.jobruns import CLEANUP, JobRuns
 from shared.settings import Settings
 
 # The limits are those of the alarms in infra/monitoring.
 _MOST_MESSAGES = 500
 _OLDEST_MESSAGE = timedelta(minutes=15)
 _CLEANUP_LAG = timedelta(hours=25)
-_CLEANUP = "cleanup_abandoned_drafts"
 _RECENT = timedelta(hours=24)
 
 
@@ -111,7 +110,7 @@ def _has_new_letters(deps: Dependencies, now: datetime) -> bool:
 def _is_behind(deps: Dependencies, now: datetime) -> bool:
     """The last night's cleanup did not succeed; a new installation has had no night yet."""
     runs = JobRuns(deps.jobruns_table)
-    recent = runs.newest(_CLEANUP, since=now - _CLEANUP_LAG)
+    recent = runs.newest(CLEANUP, since=now - _CLEANUP_LAG)
     if any(run.is_success for run in recent):
         return False
-    return any(run.started_at < now - _CLEANUP_LAG for run in runs.newest(_CLEANUP))
+    return any(run.started_at < now - _CLEANUP_LAG for run in runs.newest(CLEANUP))

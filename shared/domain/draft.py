@@ -120,6 +120,9 @@ class Metadata:
         return replace(new, **kept, edited=old.edited)
 
 
+WORKER_LOST = "WORKER_LOST"  # the code of drafts whose runs took their workers with them
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DraftError:
     """Why a draft failed, for a person."""

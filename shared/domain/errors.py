@@ -8,8 +8,10 @@ IngestError
 ├── TransientError            the world around: give the lease back, raise, the host redelivers
 │   ├── StorageUnavailableError
 │   ├── ProcessorUnavailableError  ProviderUnavailableError
+│   ├── CheckpointLostError  EncodingError
 │   ├── JobTimeLimitError
-│   └── ClaimHeldError  MessageAheadError
+│   ├── ClaimHeldError  MessageAheadError  LeaseLostError
+│   └── WebhookError
 ├── ConflictError             a conditional write was refused; the loser reads again
 │   └── AlreadyExistsError
 ├── RequestError              the caller's request; carries its HTTP status and code
@@ -22,16 +24,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import ClassVar
 
 
 class IngestError(Exception):
     """Anything the product raises on purpose. `detail` is safe to show to a person."""
 
-    status: ClassVar[int] = 500
-    code: ClassVar[str] = "INTERNAL"
-    public_message: ClassVar[str] = "Something went wrong on our side."
-    retryable: ClassVar[bool] = False
+    status: int = 500
+    code: str = "INTERNAL"
+    public_message: str = "Something went wrong on our side."
+    retryable: bool = False
 
     def __init__(self, detail: str | None = None) -> None:
         self.detail = detail or self.public_message
@@ -113,6 +114,12 @@ class CheckpointLostError(TransientError):
     code = "CHECKPOINT_LOST"
 
 
+class EncodingError(TransientError):
+    """A picture of ours could not be packed: not the photo's fault, and another run may."""
+
+    code = "ENCODING_FAILED"
+
+
 class ProcessorUnavailableError(TransientError):
     code = "PROCESSOR_UNAVAILABLE"
     public_message = "The background removal service is not available at the moment."
@@ -174,9 +181,9 @@ class RequestError(IngestError):
         extra: dict[str, object] | None = None,
     ) -> None:
         super().__init__(detail)
-        self.status = status  # type: ignore[misc]  # per instance here: one class, many routes
-        self.code = code  # type: ignore[misc]
-        self.retryable = retryable  # type: ignore[misc]
+        self.status = status
+        self.code = code
+        self.retryable = retryable
         self.retry_after = retry_after
         self.errors = tuple(errors)
         self.extra = dict(extra or {})

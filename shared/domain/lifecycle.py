@@ -10,6 +10,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from shared.domain.draft import (
+    WORKER_LOST,
     Draft,
     DraftError,
     DraftStatus,
@@ -172,7 +173,7 @@ def retry(draft: Draft, now: datetime, *, traceparent: str = "") -> Draft:
         want(draft, WorkReason.RETRY, now, traceparent=traceparent),
         generation=draft.generation + 1,
         retry_count=draft.retry_count + 1,
-        last_chance=draft.error.code == "WORKER_LOST",
+        last_chance=draft.error.code == WORKER_LOST,
         error=None,
     )
     return advance(again, DraftStatus.PROCESSING, now)

@@ -27,7 +27,7 @@ class DeadLetter:
     at: datetime
     queue: str
     reason: str
-    code: str  # MALFORMED, or the code of the draft's end
+    code: str  # of the draft's end, or MALFORMED, POISONED, STUCK, JOB_FAILED, WEBHOOK_UNDELIVERED
     body: bytes
     dequeue_count: int = 0
     owner_id: str | None = None

@@ -107,11 +107,6 @@ class DraftStore:
                 return DraftPage(drafts=tuple(drafts), after=last)
         return DraftPage(drafts=tuple(drafts), after=None)
 
-    def all_of(self, partition: str) -> Iterator[Draft]:
-        """Every row of an owner, tombstones too; for audits."""
-        for row in self._table.query(Span.prefix(partition, "d~")):
-            yield _draft(row)
-
     def announce(self, drafts: Sequence[Draft], now: datetime) -> list[Draft]:
         """Due entries of drafts that are about to be written: the first step of accepting."""
         return [self._with_due(draft, now) for draft in drafts]

@@ -13,6 +13,10 @@ from shared.ports import Insert, Replace, Row, Span, Table
 from shared.records.codec import from_values, readable, to_values
 from shared.records.dropping import TimeIsUp, drop, never
 
+CLEANUP = "cleanup_abandoned_drafts"
+REPAIR = "repair_unattended_drafts"
+JOBS = (CLEANUP, REPAIR)
+
 KEPT = timedelta(days=90)
 _NOT_STORED = frozenset({"key", "etag"})
 

@@ -126,13 +126,9 @@ def queue_names(names: Settings) -> tuple[str, ...]:
         names.image_jobs_queue,
         names.image_jobs_poison_queue,
         names.webhooks_queue,
-        webhooks_poison_queue(names),
+        names.webhooks_poison_queue,
         names.events_queue,
     )
-
-
-def webhooks_poison_queue(names: Settings) -> str:
-    return names.webhooks_poison_queue
 
 
 def table_names(names: Settings) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ PRODUCT = ("shared", "process_image_job", "cleanup_abandoned_drafts")
 INSIDE = {
     "CLAIM_HELD", "MESSAGE_AHEAD", "LEASE_LOST", "JOB_TIME_LIMIT", "PROCESSOR_UNAVAILABLE",
     "PROVIDER_UNAVAILABLE", "MODEL_UNAVAILABLE", "WEBHOOK_UNDELIVERED", "CONFLICT",
-    "CHECKPOINT_LOST",
+    "CHECKPOINT_LOST", "ENCODING_FAILED",
 }  # fmt: skip
 DESCRIBING = {"codes.py", "alike.py", "draft_operations.py", "service_operations.py"}
 

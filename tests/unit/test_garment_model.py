@@ -15,8 +15,11 @@ from process_image_job.garment_model import (
     GarmentModel,
     ModelUnavailableError,
     garment_model,
-    predict,
 )
+
+
+def predict(rgb):
+    return garment_model().predict(rgb)
 
 
 @pytest.fixture
@@ -76,7 +79,10 @@ def test_prediction_probabilities() -> None:
 def test_prediction_of_a_mirrored_photo(shared_data: Path) -> None:
     """A photo and its mirror image get the same name and masks that mirror each other."""
     rgb = photo(shared_data, "pants")
-    said, mirrored = predict(rgb), predict(np.ascontiguousarray(rgb[:, ::-1]))
+    said, mirrored = (
+        predict(rgb),
+        predict(np.ascontiguousarray(rgb[:, ::-1])),
+    )
     assert mirrored.category == said.category
     first, second = said.mask > 0.5, mirrored.mask[:, ::-1] > 0.5
     assert (first & second).sum() / (first | second).sum() > 0.9

@@ -12,6 +12,7 @@ from shared.domain.errors import JobTimeLimitError, StorageUnavailableError
 from shared.domain.lifecycle import fail, finish
 from shared.settings import Settings
 from tests.factories import make_world
+from tests.invariants import drafts_of
 from tests.unit.api.calling import BASE, Caller, make_pictures, never, photo
 from tests.unit.api.failing import at
 
@@ -52,7 +53,7 @@ def failing(code, *, retryable):
 
 def unfinished(world):
     """The one draft that is still at work."""
-    [found] = [d for d in world.deps.store.all_of("owner-1") if d.status == "Processing"]
+    [found] = [d for d in drafts_of(world) if d.status == "Processing"]
     return found
 
 

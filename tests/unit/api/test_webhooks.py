@@ -220,7 +220,7 @@ def test_event_whose_row_is_damaged_fails_nobody(caplog):
             values = {name: value for name, value in row.values.items() if name != "seq"}
             world.drafts.put(replace(row, values=values))
     assert Caller(world).ask("accept_draft", draft.id).status == 200
-    assert "due_entry_failed" in caplog.text
+    assert "row_unreadable" in caplog.text
 
 
 def test_event_that_was_given_up_is_kept_once(world):

@@ -17,7 +17,7 @@ from shared.claims import LeaseLostError, claim
 from shared.deleting import delete_draft
 from shared.domain.draft import DraftStatus, Stage
 from shared.domain.edits import accept
-from shared.domain.errors import ClaimHeldError, StorageUnavailableError
+from shared.domain.errors import ClaimHeldError, EncodingError, StorageUnavailableError
 from shared.domain.events import EventType
 from shared.domain.pictures import Segmentation
 from shared.sending import message_for
@@ -239,7 +239,7 @@ def test_rendition_without_bytes_is_no_rendition(world):
         deps=deps,
         tools=tiny_tools,
     )
-    with pytest.raises(StorageUnavailableError, match="thumb came out empty"):
+    with pytest.raises(EncodingError, match="thumb came out empty"):
         _store(job, EncodedPicture(name="thumb", data=b"", width=1, height=1))
     assert world.images.stored == {}
 

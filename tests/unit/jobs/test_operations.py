@@ -234,6 +234,14 @@ def test_replay_of_an_event_sends_it_to_its_subscriber_again(world):
     assert [text for text, _ in world.deps.webhooks.sent] == ['{"id":"x/1"}']
 
 
+def test_replay_of_an_event_that_is_no_text_is_refused(world):
+    """Somebody else's bytes in the queue of events cannot be sent again."""
+    queue = world.deps.settings.webhooks_poison_queue
+    keep_malformed(b"\xff\xfe", "odd", queue=queue, dequeue_count=1, deps=world.deps)
+    [letter] = operations.dead_letters(world.deps)
+    assert refusal(world, letter.id) == (409, "NOT_REPLAYABLE")
+
+
 def test_dead_letters_come_newest_first_and_no_more_than_asked(world):
     """The last thing that went wrong is on top."""
     for number in range(3):

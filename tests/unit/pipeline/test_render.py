@@ -186,7 +186,7 @@ def test_render_takes_background_from_the_rim() -> None:
     assert np.median(rim[:, 0]) < 70
 
 
-def test_render_asks_the_checkpoint() -> None:
+def test_render_asks_for_the_time() -> None:
     """A caller's time limit can end the rendering."""
 
     def too_late() -> None:
@@ -194,4 +194,4 @@ def test_render_asks_the_checkpoint() -> None:
 
     photo, _ = tee_photo(150, 200)
     with pytest.raises(TimeoutError):
-        render(photo, None, checkpoint=too_late)
+        render(photo, None, check_time=too_late)
