@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from cleanup_abandoned_drafts.attending import Attention, attend_all
+from cleanup_abandoned_drafts.due_entries import Attention, attend_all
 from cleanup_abandoned_drafts.policy import Verdict
 from shared import telemetry
 from shared.dependencies import Dependencies
 from shared.domain.errors import StorageUnavailableError
-from shared.jobs import ScheduledJob, Tick, Turn, run
+from shared.jobs import JobContext, ScheduledJob, Tick, run
 from shared.records import jobruns
 from shared.records.jobruns import JobReport, JobRun, JobRuns
 
@@ -17,11 +17,11 @@ _VERDICTS = frozenset(Verdict) - {Verdict.WAIT, Verdict.RESEND}  # the repair se
 _PATIENCE = timedelta(minutes=3)  # of an operator: Azure's front end cuts an answer off at 230 s
 
 
-def sweep(turn: Turn) -> JobReport:
+def sweep(context: JobContext) -> JobReport:
     """Abandoned uploads, stuck drafts, old failed ones, tombstones, expired keys."""
-    deps = turn.deps
+    deps = context.deps
     attention = Attention.paid_to(_VERDICTS, deps)
-    return attend_all(deps.due.due(deps.clock()), attention, turn) + _drop_records(turn)
+    return attend_all(deps.due.due(deps.clock()), attention, context) + _drop_records(context)
 
 
 CLEANUP = ScheduledJob(name=jobruns.CLEANUP, work=sweep)
@@ -37,14 +37,14 @@ def run_cleanup_now(deps: Dependencies) -> JobRun:
     return done
 
 
-def _drop_records(turn: Turn) -> JobReport:
+def _drop_records(context: JobContext) -> JobReport:
     """Dead letters after 30 days, records of runs after 90, as far as the time goes."""
-    deps, now = turn.deps, turn.deps.clock()
+    deps, now = context.deps, context.deps.clock()
     runs = JobRuns(deps.jobruns_table)
     try:
-        through = deps.letters.drop_old(now, turn.time_is_up)
+        through = deps.letters.drop_old(now, context.time_is_up)
         for job in jobruns.JOBS:
-            through &= runs.drop_old(job, now, turn.time_is_up)
+            through &= runs.drop_old(job, now, context.time_is_up)
     except StorageUnavailableError as error:
         telemetry.sweep_interrupted(step="old_records", code=error.code)
         return JobReport(failed_rows=1)

@@ -10,15 +10,15 @@ import time
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 
-from cleanup_abandoned_drafts.attending import Attention, attend_all
+from cleanup_abandoned_drafts.due_entries import Attention, attend_all
 from cleanup_abandoned_drafts.handler import CLEANUP
+from cleanup_abandoned_drafts.poison_watch import move_stuck, watch_stuck
 from cleanup_abandoned_drafts.policy import Verdict
-from cleanup_abandoned_drafts.stuck import move_stuck, watch_stuck
 from shared import telemetry
 from shared.dependencies import Dependencies
 from shared.domain.errors import StorageUnavailableError
-from shared.jobs import ScheduledJob, Tick, Turn, run
-from shared.line import tell_depths
+from shared.jobs import JobContext, ScheduledJob, Tick, run
+from shared.queue_state import tell_depths
 from shared.records import jobruns
 from shared.records.due import DueEntry
 from shared.records.jobruns import JobReport, JobRuns
@@ -28,13 +28,13 @@ _FRESH = timedelta(hours=1)
 _WHOLE_TICK = timedelta(minutes=9)  # functionTimeout is 10: past it the host kills other calls too
 
 
-def repair(turn: Turn) -> JobReport:
+def repair(context: JobContext) -> JobReport:
     """Gauges first; then drafts, dead ends of the queues, and the rest of the cleanup."""
-    deps = turn.deps
+    deps = context.deps
     report = JobReport(failed_rows=tell_depths(deps))
     attention = Attention.paid_to(_VERDICTS, deps)
-    report += attend_all(_entries(deps), attention, turn) + move_stuck(deps)
-    return report + _go_on_with_cleanup(turn)
+    report += attend_all(_entries(deps), attention, context) + move_stuck(deps)
+    return report + _go_on_with_cleanup(context)
 
 
 def _entries(deps: Dependencies) -> Iterator[DueEntry]:
@@ -68,12 +68,12 @@ def repair_and_watch(
     watch_stuck(deps, until=done.started_at + _WHOLE_TICK, pause=pause)
 
 
-def _go_on_with_cleanup(turn: Turn) -> JobReport:
+def _go_on_with_cleanup(context: JobContext) -> JobReport:
     """The cleanup records what it does itself; here only that it could not be gone on with."""
     try:
-        last = next(JobRuns(turn.deps.jobruns_table).newest(CLEANUP.name), None)
-        if last is not None and last.report.remaining and not turn.time_is_up():
-            run(CLEANUP, Tick(trigger="repair"), turn.deps, until=turn.deadline)
+        last = next(JobRuns(context.deps.jobruns_table).newest(CLEANUP.name), None)
+        if last is not None and last.report.remaining and not context.time_is_up():
+            run(CLEANUP, Tick(trigger="repair"), context.deps, until=context.deadline)
     except StorageUnavailableError as error:
         telemetry.sweep_interrupted(step="cleanup", code=error.code)
         return JobReport(failed_rows=1)

@@ -13,8 +13,7 @@ from shared.domain.draft import Draft
 from shared.domain.errors import ConflictError, StorageUnavailableError
 from shared.domain.ids import draft_prefix
 from shared.domain.lifecycle import bury
-from shared.leftovers import remove_blob
-from shared.ports import Blobs
+from shared.leftovers import remove_blobs
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -58,14 +57,5 @@ def erase(tombstone: Draft, deps: Dependencies) -> Erased:
 def delete_blobs(owner_key: str, draft_id: str, deps: Dependencies) -> int:
     """Everything under the draft's prefix in both containers; how many deletions failed."""
     prefix, names = draft_prefix(owner_key, draft_id), deps.settings
-    return _delete_all(deps.uploads, names.uploads_container, prefix, draft_id) + _delete_all(
-        deps.images, names.images_container, prefix, draft_id
-    )
-
-
-def _delete_all(blobs: Blobs, container: str, prefix: str, draft_id: str) -> int:
-    try:
-        found = list(blobs.names(prefix))
-    except StorageUnavailableError:
-        return 1  # unknown what is there: it counts as one that is left
-    return sum(remove_blob(name, blobs, container, draft_id) for name in found)
+    stores = ((deps.uploads, names.uploads_container), (deps.images, names.images_container))
+    return sum(remove_blobs(blobs, container, prefix, draft_id) for blobs, container in stores)

@@ -24,10 +24,10 @@ from shared.domain.errors import (
     ImageTooSmallError,
     UnsupportedFormatError,
 )
-from shared.exif_orientation import ExifUnreadableError, orientation
-from shared.heif_canvases import check_canvases
-from shared.iso_boxes import check_tables
-from shared.jpeg_markers import check_markers
+from shared.image_headers.exif_orientation import ExifUnreadableError, orientation
+from shared.image_headers.heif_canvases import check_canvases
+from shared.image_headers.iso_boxes import check_tables
+from shared.image_headers.jpeg_markers import check_markers
 
 if TYPE_CHECKING:
     from PIL.ImageFile import ImageFile

@@ -53,7 +53,7 @@ class Tick:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Turn:
+class JobContext:
     """What a job's work is given: its means and its time."""
 
     deps: Dependencies
@@ -68,7 +68,7 @@ class ScheduledJob:
     """One job; `schedule` is needed where it runs at most once a window."""
 
     name: str
-    work: Callable[[Turn], JobReport]
+    work: Callable[[JobContext], JobReport]
     policy: Policy = Policy.IDEMPOTENT
     schedule: str = ""
 
@@ -92,43 +92,43 @@ def run(
         scheduled_at=tick.scheduled_at,
         past_due=tick.past_due,
     )
-    turn = Turn(deps=deps, deadline=min(until or now + TIME_LIMIT, now + TIME_LIMIT))
+    context = JobContext(deps=deps, deadline=min(until or now + TIME_LIMIT, now + TIME_LIMIT))
     if job.policy is Policy.IDEMPOTENT:
-        return _act(job, planned, turn, JobRuns(deps.jobruns_table).record)
-    return _run_window(job, planned, turn)
+        return _act(job, planned, context, JobRuns(deps.jobruns_table).record)
+    return _run_window(job, planned, context)
 
 
-def _run_window(job: ScheduledJob, planned: JobRun, turn: Turn) -> JobRun | None:
-    runs = JobRuns(turn.deps.jobruns_table)
+def _run_window(job: ScheduledJob, planned: JobRun, context: JobContext) -> JobRun | None:
+    runs = JobRuns(context.deps.jobruns_table)
     window = window_of(job.schedule, occasion_of(planned.started_at, planned.scheduled_at))
     try:
         claimed = runs.open_window(replace(planned, window=window, schedule=job.schedule))
     except AlreadyExistsError:
-        close_lost(job.name, turn.deps)
+        close_lost(job.name, context.deps)
         _refuse(planned.trigger, "WINDOW_TAKEN", f"The window of {window:%Y-%m-%d %H:%M} was run.")
         return None
 
     def close(ended: JobRun) -> None:
         if ended.outcome is Outcome.FAILED:
-            _keep_letter(ended, turn.deps)
+            _keep_letter(ended, context.deps)
         runs.close_window(ended)
 
-    done = _act(job, claimed, turn, close)
-    close_lost(job.name, turn.deps)
+    done = _act(job, claimed, context, close)
+    close_lost(job.name, context.deps)
     return done
 
 
 def _act(
-    job: ScheduledJob, planned: JobRun, turn: Turn, record: Callable[[JobRun], None]
+    job: ScheduledJob, planned: JobRun, context: JobContext, record: Callable[[JobRun], None]
 ) -> JobRun:
     _tell_started(planned)
     try:
-        report = job.work(turn)
+        report = job.work(context)
     except Exception as error:
         failed = replace(planned, outcome=Outcome.FAILED, error=f"{type(error).__name__}: {error}")
-        record(_ended(failed, turn))
+        record(_ended(failed, context))
         raise
-    ended = _ended(replace(planned, outcome=report.outcome, report=report), turn)
+    ended = _ended(replace(planned, outcome=report.outcome, report=report), context)
     record(ended)
     return ended
 
@@ -182,8 +182,8 @@ def _tell_started(planned: JobRun) -> None:
     )
 
 
-def _ended(run: JobRun, turn: Turn) -> JobRun:
-    now, report = turn.deps.clock(), run.report
+def _ended(run: JobRun, context: JobContext) -> JobRun:
+    now, report = context.deps.clock(), run.report
     telemetry.cleanup_finished(
         job=run.job,
         trigger=run.trigger,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import replace
 
 from shared import telemetry
@@ -21,19 +22,9 @@ def remove_own(draft: Draft, deps: Dependencies) -> None:
     prefix = run_prefix(draft.owner_key, draft.id, draft.generation, draft.attempts)
     row = deps.store.find(draft.owner_id, draft.id)
     named = row.named_blobs() if row else frozenset()
-    failed = _remove_others(prefix, named, draft, deps)
+    failed = remove_blobs(deps.images, deps.settings.images_container, prefix, draft.id, keep=named)
     if failed and row is not None and row.work is None:
         deps.store.save(row, replace(row, leftovers=True), now=deps.clock())
-
-
-def _remove_others(prefix: str, named: frozenset[str], draft: Draft, deps: Dependencies) -> int:
-    """How many deletions failed; one where it is not known what is there."""
-    container = deps.settings.images_container
-    try:
-        found = [name for name in deps.images.names(prefix) if name not in named]
-    except StorageUnavailableError:
-        return 1
-    return sum(remove_blob(name, deps.images, container, draft.id) for name in found)
 
 
 def tidy(draft: Draft, deps: Dependencies) -> Draft:
@@ -67,17 +58,40 @@ def remove_blob(name: str, blobs: Blobs, container: str, draft_id: str) -> int:
     return 0
 
 
+def remove_blobs(
+    blobs: Blobs,
+    container: str,
+    prefix: str,
+    draft_id: str,
+    *,
+    keep: Container[str] = (),
+    up_to: int | None = None,
+) -> int:
+    """Delete what lies under the prefix: not what `keep` names, nor newer generations than `up_to`.
+
+    How many deletions failed; one where it is not known what is there.
+    """
+    try:
+        found = [
+            name
+            for name in blobs.names(prefix)
+            if name not in keep and (up_to is None or _generation(name, prefix) <= up_to)
+        ]
+    except StorageUnavailableError:
+        return 1
+    return sum(remove_blob(name, blobs, container, draft_id) for name in found)
+
+
 def _remove_leftovers(draft: Draft, deps: Dependencies) -> int:
     """How many deletions failed. A run that is asked for meanwhile writes a newer generation."""
-    prefix = draft_prefix(draft.owner_key, draft.id)
-    named = draft.named_blobs()
-    old = [
-        name
-        for name in deps.images.names(prefix)
-        if name not in named and _generation(name, prefix) <= draft.generation
-    ]
-    container = deps.settings.images_container
-    return sum(remove_blob(name, deps.images, container, draft.id) for name in old)
+    return remove_blobs(
+        deps.images,
+        deps.settings.images_container,
+        draft_prefix(draft.owner_key, draft.id),
+        draft.id,
+        keep=draft.named_blobs(),
+        up_to=draft.generation,
+    )
 
 
 def _generation(name: str, prefix: str) -> int:

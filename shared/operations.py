@@ -18,7 +18,7 @@ from shared.domain.draft import Draft, DraftStatus
 from shared.domain.errors import ConflictError, IngestError, MalformedMessageError, RequestError
 from shared.domain.messages import JobMessage
 from shared.domain.retention import unattended
-from shared.line import QueueState, head_of, states
+from shared.queue_state import QueueState, head_of, states
 from shared.records.deadletters import DeadLetter
 from shared.records.jobruns import JOBS, JobRun, JobRuns
 from shared.retrying import retry_for_operator

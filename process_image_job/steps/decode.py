@@ -13,7 +13,7 @@ from process_image_job.steps.quick_read import quick_jpeg, quick_webp
 from process_image_job.values import Photo, Pixels
 from shared.domain.errors import BadImageError
 from shared.domain.pictures import Caution
-from shared.exif_orientation import ExifUnreadableError, orientation
+from shared.image_headers.exif_orientation import ExifUnreadableError, orientation
 from shared.image_probe import open_header, probe, quiet, refusal, upright_size
 
 ARCHIVE_SIDE = 2048

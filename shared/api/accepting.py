@@ -13,13 +13,13 @@ from shared.api.forms import MAX_FILES, Form, SentFile, read_form, require_lengt
 from shared.api.idempotency_key import begin, give_back
 from shared.api.intake import Photo, UploadOptions, accept
 from shared.api.limiting import limit_uploads
+from shared.api.presenting import Links, present
 from shared.api.views import AcceptedItem, AcceptedView, ErrorView, NotFoundView, RejectedView
 from shared.api.waiting import Pause, RunHere, accept_and_wait
 from shared.dependencies import Dependencies
 from shared.domain.draft import Draft
 from shared.domain.errors import BadImageError, RequestError, StorageUnavailableError
 from shared.image_probe import probe
-from shared.presenting import Links, present
 from shared.records.idempotency import AlreadyDone, Begun
 
 RETRY_AFTER_SECONDS = 2

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from shared.api.changing import own_draft
 from shared.api.exchange import Answer, Request
+from shared.api.presenting import VARIANTS, Links, picture_named
 from shared.dependencies import Dependencies
 from shared.domain.errors import RequestError
-from shared.presenting import VARIANTS, Links, picture_named
 
 
 def get_draft_image(request: Request, deps: Dependencies) -> Answer:

@@ -13,11 +13,11 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, models_json_schema
 
 from shared.api.codes import BY_NAME, CODES
-from shared.api.describing import RETRY_AFTER, Json, Operation, Problems, Shown
-from shared.api.draft_operations import DRAFT_OPERATIONS
 from shared.api.exchange import JSON, PROBLEM_JSON, Answer, Request
+from shared.api.openapi_drafts import DRAFT_OPERATIONS
+from shared.api.openapi_model import RETRY_AFTER, Json, Operation, Problems, Shown
+from shared.api.openapi_service import SERVICE_OPERATIONS
 from shared.api.routes import ROUTES, Access, Route
-from shared.api.service_operations import SERVICE_OPERATIONS
 from shared.api.views import ProblemView, View
 from shared.domain.draft import Metadata
 from shared.settings import Settings

@@ -7,6 +7,7 @@ import re
 from shared.api.changing import own_draft
 from shared.api.exchange import Answer, Request, answer, invalid
 from shared.api.limiting import limit_status_calls
+from shared.api.presenting import Links, present, retry_after
 from shared.api.views import (
     EventsView,
     EventView,
@@ -18,7 +19,6 @@ from shared.api.views import (
 from shared.dependencies import Dependencies
 from shared.domain.draft import Draft, DraftStatus
 from shared.domain.errors import RequestError
-from shared.presenting import Links, present, retry_after
 
 MAX_IDS = 20
 MAX_PAGE = 100

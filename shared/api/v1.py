@@ -10,12 +10,12 @@ from shared.api.exchange import Answer, Request, answer
 from shared.api.forms import Form, SentFile, read_form, require_length
 from shared.api.intake import Photo
 from shared.api.limiting import limit_uploads
+from shared.api.presenting import Links, present
 from shared.api.views import ImageV1View
 from shared.api.waiting import Pause, RunHere, accept_and_wait, watch
 from shared.dependencies import Dependencies
 from shared.domain.draft import Draft, DraftStatus
 from shared.domain.errors import RequestError
-from shared.presenting import Links, present
 
 
 def create_image_v1(

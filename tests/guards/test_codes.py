@@ -19,7 +19,7 @@ INSIDE = {
     "PROVIDER_UNAVAILABLE", "MODEL_UNAVAILABLE", "WEBHOOK_UNDELIVERED", "CONFLICT",
     "CHECKPOINT_LOST", "ENCODING_FAILED",
 }  # fmt: skip
-DESCRIBING = {"codes.py", "alike.py", "draft_operations.py", "service_operations.py"}
+DESCRIBING = {"codes.py", "openapi_parts.py", "openapi_drafts.py", "openapi_service.py"}
 
 
 def trees():

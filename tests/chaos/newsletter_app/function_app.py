@@ -13,21 +13,21 @@ import azure.functions as func
 sys.path.insert(0, os.environ["FITTING_ROOM_ROOT"])
 
 from shared.bootstrap import dependencies
-from shared.jobs import Policy, ScheduledJob, Tick, Turn, run
+from shared.jobs import JobContext, Policy, ScheduledJob, Tick, run
 from shared.records.jobruns import JobReport, JobRuns
 
 SCHEDULE = os.environ["NEWSLETTER_SCHEDULE"]
 app = func.FunctionApp()
 
 
-def send_letters(turn: Turn) -> JobReport:
+def send_letters(context: JobContext) -> JobReport:
     """Names the window that its own run has claimed; then works until it is killed or let go."""
-    runs = JobRuns(turn.deps.jobruns_table).newest("newsletter")
+    runs = JobRuns(context.deps.jobruns_table).newest("newsletter")
     claimed = next(found for found in runs if found.outcome is None)
     assert claimed.window is not None
     name = f"letters/{claimed.window:%Y-%m-%dT%H:%M:%S}/{uuid.uuid4().hex}"
-    turn.deps.uploads.put(name, b"dear customer", content_type="text/plain")
-    while turn.deps.uploads.info("letting-go") is None:
+    context.deps.uploads.put(name, b"dear customer", content_type="text/plain")
+    while context.deps.uploads.info("letting-go") is None:
         time.sleep(0.05)
     return JobReport(examined=1)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from shared.jobs import Policy, ScheduledJob, Turn
+from shared.jobs import JobContext, Policy, ScheduledJob
 from shared.records.jobruns import JobReport
 
 
@@ -26,9 +26,9 @@ class Newsletter:
             schedule="0 0 3 * * *",
         )
 
-    def _send(self, turn: Turn) -> JobReport:
+    def _send(self, context: JobContext) -> JobReport:
         self.meanwhile()
-        self.sent.append(f"{turn.deps.clock():%Y-%m-%d}")
+        self.sent.append(f"{context.deps.clock():%Y-%m-%d}")
         if self.trouble is not None:
             raise self.trouble
         return JobReport(examined=1)

@@ -4,7 +4,7 @@ import struct
 
 import numpy as np
 
-from shared.iso_boxes import boxes
+from shared.image_headers.iso_boxes import boxes
 from tests.unit.pipeline import drawing
 
 

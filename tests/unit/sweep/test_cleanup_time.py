@@ -2,11 +2,11 @@
 
 from datetime import timedelta
 
-from cleanup_abandoned_drafts.attending import Attention, attend_all
+from cleanup_abandoned_drafts.due_entries import Attention, attend_all
 from cleanup_abandoned_drafts.handler import CLEANUP, run_cleanup_now
 from cleanup_abandoned_drafts.policy import Verdict
 from cleanup_abandoned_drafts.repair import REPAIR
-from shared.jobs import Tick, Turn, run
+from shared.jobs import JobContext, Tick, run
 from shared.records.due import DueEntry
 from shared.records.jobruns import JobRuns, Outcome
 from tests.factories import OWNER
@@ -61,7 +61,7 @@ def test_cleanup_out_of_time_does_not_read_all_that_is_left(world):
     entry = DueEntry(owner_key=OWNER, row_key="d~x", due_at=NOW)
     entries = iter([entry] * 20_000)
     attention = Attention.paid_to(frozenset(Verdict), world.deps)
-    report = attend_all(entries, attention, Turn(deps=world.deps, deadline=NOW))
+    report = attend_all(entries, attention, JobContext(deps=world.deps, deadline=NOW))
     assert (report.examined, report.remaining) == (0, 10_000)
     assert len(list(entries)) == 10_000
 

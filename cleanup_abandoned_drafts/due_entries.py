@@ -19,10 +19,10 @@ from shared.domain.draft import Draft, DraftError
 from shared.domain.errors import ConflictError, IngestError, StorageUnavailableError
 from shared.domain.retention import SETTLED, UNATTENDED_BEHIND_HEAD
 from shared.failing import end_draft
-from shared.jobs import Turn
+from shared.jobs import JobContext
 from shared.leftovers import tidy
-from shared.line import head_of
 from shared.ports import Delete
+from shared.queue_state import head_of
 from shared.records.due import DueEntry
 from shared.records.jobruns import JobReport
 from shared.sending import MAX_RESENDS, send_again
@@ -58,13 +58,13 @@ class Attention:
         return self.head != _UNKNOWN_HEAD
 
 
-def attend_all(entries: Iterator[DueEntry], attention: Attention, turn: Turn) -> JobReport:
+def attend_all(entries: Iterator[DueEntry], attention: Attention, context: JobContext) -> JobReport:
     """Entry by entry until the time is up; one that fails never stops the rest."""
     blind = int(not attention.complete)  # who is unattended is left for the next run
     report = JobReport(failed_rows=blind, remaining=blind)
     try:
         for entry in entries:
-            if turn.time_is_up():
+            if context.time_is_up():
                 return report + JobReport(remaining=1 + sum(1 for _ in islice(entries, _COUNTED)))
             report += JobReport(examined=1) + _attend_safely(entry, attention)
     except StorageUnavailableError as error:  # the index itself: the rest is still to be read

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from shared.api import models, service_views, views
-from shared.api.alike import (
+from shared.api.openapi_model import (
+    FILE,
+    TEXT,
+    Operation,
+    Parameter,
+    Shown,
+    both,
+    form_of,
+)
+from shared.api.openapi_parts import (
     BAD_BYTES,
     BAD_PHOTO,
     BODY,
@@ -19,16 +28,7 @@ from shared.api.alike import (
     SKIP,
     UNKNOWN,
 )
-from shared.api.describing import (
-    FILE,
-    TEXT,
-    Operation,
-    Parameter,
-    Shown,
-    both,
-    form_of,
-)
-from shared.api.operating import MOST_LETTERS
+from shared.api.ops import MOST_LETTERS
 
 SERVICE_OPERATIONS: Mapping[str, Operation] = {
     "create_image_v1": Operation(

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from shared.api import models, views
-from shared.api.alike import (
+from shared.api.openapi_model import (
+    ETAG,
+    LOCATION,
+    RETRY_AFTER,
+    Json,
+    Operation,
+    Parameter,
+    Shown,
+    both,
+)
+from shared.api.openapi_parts import (
     BAD_BYTES,
     BODY,
     FILE_NAME,
@@ -16,19 +26,9 @@ from shared.api.alike import (
     UNKNOWN,
     UPLOAD_BODY,
 )
-from shared.api.describing import (
-    ETAG,
-    LOCATION,
-    RETRY_AFTER,
-    Json,
-    Operation,
-    Parameter,
-    Shown,
-    both,
-)
+from shared.api.presenting import VARIANTS
 from shared.api.reading import CONTINUATION, MAX_IDS, MAX_PAGE
 from shared.domain.draft import DraftStatus
-from shared.presenting import VARIANTS
 
 
 def _draft(says: str, **headers: tuple[str, Json]) -> Shown:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from shared.domain.errors import ImageTooLargeError, UnsupportedFormatError
-from shared.iso_boxes import boxes
+from shared.image_headers.iso_boxes import boxes
 
 type Check = Callable[[int, int], None]
 type Place = tuple[bytes, int, int]  # kind, start and end of a box's content

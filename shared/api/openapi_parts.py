@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from pydantic import BaseModel
 
-from shared.api.describing import FILE, Json, Parameter, Problems, form_of
 from shared.api.forms import MAX_FILES
+from shared.api.openapi_model import FILE, Json, Parameter, Problems, form_of
 
 PICTURE = "image/*"
 KEY = Parameter(
