@@ -18,9 +18,8 @@ from bench.peers import U2NETP, frame_grabcut, u2netp_prior
 from bench.segmentation import own_model, pairs, score, summary
 from process_image_job.garment_model import MODELS
 from process_image_job.segmenters.local import LocalSegmenter, Prior
-from process_image_job.segmenters.own_alpha import MASK_SIDE
 from process_image_job.steps.scale import area, fitted
-from process_image_job.values import Photo, Segmented, Segmenter
+from process_image_job.values import ARCHIVE_SIDE, Photo, Segmented, Segmenter
 
 HEADER = (
     "| | mean IoU | median | 5th percentile | outline error, px | CPU ms | MB |\n"
@@ -33,7 +32,7 @@ def as_it_is(prior: Prior) -> Segmenter:
     """A prior's mask enlarged to the photo, nothing refined."""
 
     def segment(photo: Photo) -> Segmented:
-        rgb = area(photo.rgb, fitted(photo.width, photo.height, MASK_SIDE))
+        rgb = area(photo.rgb, fitted(photo.width, photo.height, ARCHIVE_SIDE))
         mask = cv2.resize(prior(rgb), (rgb.shape[1], rgb.shape[0]))
         return Segmented(alpha=np.round(mask * 255).astype(np.uint8), confidence=1.0)
 

@@ -10,10 +10,9 @@ import cv2
 import numpy as np
 
 from process_image_job.segmenters.local import Prior
-from process_image_job.segmenters.working import Floats
 from process_image_job.steps.encode import METHOD
 from process_image_job.steps.scale import area, fitted
-from process_image_job.values import Pixels
+from process_image_job.values import Floats, Pixels
 
 MODELS = Path(__file__).resolve().parents[2] / "shared" / "data" / "models"
 U2NETP = MODELS / "u2netp.onnx"

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from process_image_job.values import Floats, Pixels
 from shared.domain.errors import IngestError
 
 MODELS = Path(__file__).parent / "models"
@@ -25,9 +26,6 @@ _OUTPUTS = ("mask", "category")
 _STRIDE = 32  # the sides of what the network looks at are multiples of it
 _LEAST_GARMENT = 64  # pixels of the model's square; less is no garment to look at more closely
 _ROOM = 0.12  # of the garment's height and width, left on each side of it
-
-Pixels = NDArray[np.uint8]
-Floats = NDArray[np.float32]
 
 
 class ModelUnavailableError(IngestError):

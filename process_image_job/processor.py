@@ -7,9 +7,8 @@ import numpy as np
 from process_image_job.pipeline import cut_out, decode
 from process_image_job.steps.crop import cropped, mask_from_png, whole
 from process_image_job.steps.encode import QUALITY, webp
-from process_image_job.steps.renditions import ARCHIVE
 from process_image_job.steps.rim import without_background_rim
-from process_image_job.values import Processed, Segmenter
+from process_image_job.values import ARCHIVE_SIDE, Processed, Segmenter
 from shared.domain.pictures import Segmentation
 
 
@@ -20,7 +19,7 @@ def process_image(raw: bytes, segmenter: Segmenter) -> Processed:
     """
     photo = decode(raw)
     found = cut_out(photo, segmenter)
-    rgb, alpha = cropped(photo, mask_from_png(found.mask_png), whole(photo), ARCHIVE)
+    rgb, alpha = cropped(photo, mask_from_png(found.mask_png), whole(photo), ARCHIVE_SIDE)
     if found.segmentation is Segmentation.APPLIED:
         rgb = without_background_rim(rgb, alpha)
     else:

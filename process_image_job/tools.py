@@ -12,8 +12,7 @@ from process_image_job.namers.port import Named, Namer, unnamed
 from process_image_job.namers.vision_endpoint import VisionEndpointNamer
 from process_image_job.segmenters.local import LocalSegmenter
 from process_image_job.segmenters.remote import RemoteSegmenter
-from process_image_job.segmenters.working import Floats
-from process_image_job.values import CutOut, Photo, Pixels, Segmenter
+from process_image_job.values import CutOut, Floats, Photo, Pixels, Segmenter
 from shared.bootstrap import access_token, settings
 from shared.domain.pictures import Color
 from shared.settings import Settings

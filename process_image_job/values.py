@@ -11,6 +11,10 @@ from numpy.typing import NDArray
 from shared.domain.pictures import Box, Caution, Segmentation
 
 Pixels = NDArray[np.uint8]
+Floats = NDArray[np.float32]
+Mask = NDArray[np.bool_]
+
+ARCHIVE_SIDE = 2048  # the longest side of anything that is kept
 
 LEAST_CONFIDENCE = 0.5  # below this a cut-out is not shown
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from process_image_job.garment_model import MODELS, GarmentModel
 from process_image_job.segmenters.local import LocalSegmenter
-from process_image_job.values import Photo
+from process_image_job.values import LEAST_CONFIDENCE, Photo
 from training.calibrate import (
     expected_calibration_error,
     honest_calibration_error,
@@ -21,8 +21,6 @@ from training.calibrate import (
 )
 from training.nongarments import pictures_without_garments
 from training.photos import CLASSES
-
-SHOWN_FROM = 0.5  # confidence of a cut-out, as in process_image_job/pipeline.py
 
 
 def category_table(model: GarmentModel, validation: Path) -> dict[str, object]:
@@ -61,7 +59,9 @@ def doubt_table(model: GarmentModel, data: Path) -> dict[str, object]:
         if said.confidence >= below
     }
     segmenter = LocalSegmenter(lambda rgb: model.predict(rgb).mask)
-    cut = {name for name in claimed if segmenter(_photo(pictures[name])).confidence >= SHOWN_FROM}
+    cut = {
+        name for name in claimed if segmenter(_photo(pictures[name])).confidence >= LEAST_CONFIDENCE
+    }
     return {
         "pictures": len(pictures),
         "belowThreshold": len(pictures) - len(claimed),

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import cv2
 import numpy as np
 
-from process_image_job.segmenters.working import Floats
+from process_image_job.values import Floats
 
 _FAR = 1e6
 _SWEEPS = 2

@@ -12,7 +12,8 @@ from process_image_job.segmenters.colour_models import (
 )
 from process_image_job.segmenters.edge_smoothing import EdgeSmoother
 from process_image_job.segmenters.level_light import LightLeveller
-from process_image_job.segmenters.working import Floats, Working
+from process_image_job.segmenters.working import Working
+from process_image_job.values import Floats
 
 _FRAME = 0.08  # share of the sides that is taken to be background at first
 _MID_SIDE = 0.15  # trust in the middle of a side, where garments touch the frame; corners have 1

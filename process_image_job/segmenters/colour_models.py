@@ -5,7 +5,8 @@ from __future__ import annotations
 import cv2
 import numpy as np
 
-from process_image_job.segmenters.working import LEVELS, Cells, Floats
+from process_image_job.segmenters.working import LEVELS, Cells
+from process_image_job.values import Floats
 
 _HUE_BLUR = 0.7  # cells
 _GARMENT_LIGHT_BLUR = 0.7

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import cv2
 import numpy as np
-from numpy.typing import NDArray
+
+from process_image_job.values import Mask
 
 _CRUMB = 0.05  # of the largest part
 _PINHOLE = 0.001  # of the picture; the inside of a hanger or between straps is larger
-
-Mask = NDArray[np.bool_]
 
 
 def tidied(mask: Mask, crumb: float = _CRUMB) -> Mask:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import cv2
 import numpy as np
 
-from process_image_job.segmenters.graph_cut import Mask
-from process_image_job.segmenters.working import Floats, Working
+from process_image_job.segmenters.working import Working
+from process_image_job.values import Floats, Mask
 
 _LEAST, _MOST = 0.02, 0.98  # share of the picture a garment may cover
 _FAINTEST = 9.0  # colour step across an outline; cloth grain and noise stay below

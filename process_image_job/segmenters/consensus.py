@@ -10,9 +10,9 @@ import numpy as np
 from process_image_job.segmenters.border_distance import as_evidence, path_distance
 from process_image_job.segmenters.colour_fit import fitted_probability
 from process_image_job.segmenters.edge_smoothing import EdgeSmoother
-from process_image_job.segmenters.graph_cut import Mask, guess_from_ellipse, guess_from_frame
-from process_image_job.segmenters.working import Floats, working_copy
-from process_image_job.values import Pixels
+from process_image_job.segmenters.graph_cut import guess_from_ellipse, guess_from_frame
+from process_image_job.segmenters.working import working_copy
+from process_image_job.values import Floats, Mask, Pixels
 
 _CUT_SIDE = 160  # GrabCut loses thin parts below this
 _ENCLOSED = 0.8  # weight of being shut off from the border

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import cv2
 import numpy as np
 
-from process_image_job.segmenters.working import Floats
+from process_image_job.values import Floats
 
 _STRENGTH = 100.0
 _PASSES = 3

@@ -7,10 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from process_image_job.segmenters.working import Working
-from process_image_job.values import Pixels
+from process_image_job.values import Mask, Pixels
 
 _CHROMA = 2.0
-Mask = NDArray[np.bool_]
 
 
 def guess_from_frame(small: Working, share: float = 0.03, rounds: int = 3) -> Mask:

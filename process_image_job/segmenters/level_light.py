@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from process_image_job.segmenters.working import Cells, Floats, Working, cells_of
+from process_image_job.segmenters.working import Cells, Working, cells_of
+from process_image_job.values import Floats
 
 _MOST = 25.0  # of 100; light that changes by more is not slow light
 _OUTLIER = 12.0

@@ -18,13 +18,12 @@ from process_image_job.segmenters.confidence import (
     sureness,
 )
 from process_image_job.segmenters.consensus import common_opinion, overlap
-from process_image_job.segmenters.graph_cut import Mask, outlined
+from process_image_job.segmenters.graph_cut import outlined
 from process_image_job.segmenters.matting import full_alpha
 from process_image_job.segmenters.openings import opened
-from process_image_job.segmenters.own_alpha import MASK_SIDE
-from process_image_job.segmenters.working import Floats, working_copy
+from process_image_job.segmenters.working import working_copy
 from process_image_job.steps.scale import area, fitted, flattened
-from process_image_job.values import Photo, Pixels, Segmented
+from process_image_job.values import ARCHIVE_SIDE, Floats, Mask, Photo, Pixels, Segmented
 from shared.domain.pictures import Caution
 
 _OUTLINE_SIDE = 300  # pixels; where the outline is placed before the last refinement
@@ -64,7 +63,7 @@ class LocalSegmenter:
 
     def __call__(self, photo: Photo) -> Segmented:
         rgb = flattened(photo.rgb, photo.alpha)
-        full = area(rgb, fitted(photo.width, photo.height, MASK_SIDE))
+        full = area(rgb, fitted(photo.width, photo.height, ARCHIVE_SIDE))
         small = area(full, fitted(photo.width, photo.height, _OUTLINE_SIDE))
         if self._prior is None:
             return _guessed(full, small)

@@ -9,8 +9,7 @@ from __future__ import annotations
 import cv2
 import numpy as np
 
-from process_image_job.segmenters.working import Floats
-from process_image_job.values import Pixels
+from process_image_job.values import Floats, Pixels
 
 _GUIDE_SIDE = 512
 _GUIDE_SHARE = 0.6  # of the photo: a finer guide costs more and moves no outline

@@ -6,8 +6,8 @@ import cv2
 import numpy as np
 
 from process_image_job.segmenters.colour_models import background_model, garment_model, likelihood
-from process_image_job.segmenters.graph_cut import Mask
 from process_image_job.segmenters.working import Working
+from process_image_job.values import Mask
 
 _LIKELY = -0.7  # log-likelihood from which a pixel is looked at
 _PLAINLY = 4.0  # and what a whole region must have: a print in the wall's colour has less

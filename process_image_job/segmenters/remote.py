@@ -10,12 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 import requests
 
-from process_image_job.segmenters.own_alpha import MASK_SIDE
 from process_image_job.slow_answers import body_within
 from process_image_job.steps.decode import decode
 from process_image_job.steps.encode import webp
 from process_image_job.steps.scale import flattened, shrink
-from process_image_job.values import Photo, Pixels, Segmented
+from process_image_job.values import ARCHIVE_SIDE, Photo, Pixels, Segmented
 from shared.domain import errors
 from shared.domain.errors import BadImageError, ProcessorUnavailableError
 from shared.domain.pictures import Segmentation
@@ -45,7 +44,7 @@ class RemoteSegmenter:
     total_seconds: float = TOTAL_SECONDS
 
     def __call__(self, photo: Photo) -> Segmented:
-        rgb, _ = shrink(flattened(photo.rgb, photo.alpha), None, MASK_SIDE)
+        rgb, _ = shrink(flattened(photo.rgb, photo.alpha), None, ARCHIVE_SIDE)
         answer, headers = self._ask(webp(rgb, None, quality=_QUALITY))
         alpha = _checked_alpha(answer, rgb, headers)
         return Segmented(alpha=alpha, confidence=_confidence(alpha, headers))

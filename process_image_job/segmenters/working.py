@@ -9,14 +9,13 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from process_image_job.values import Pixels
+from process_image_job.values import Floats, Pixels
 
 SIDE = 112  # longest side in pixels: enough for the shape, a two-hundredth of the work
 _CHROMA = 2.0  # cloth and wall differ in hue more reliably than in light, so hue counts double
 LEVELS = (18, 26, 26)  # histogram cells of lightness and of the two hue axes
 _HUE_REACH = 70.0  # CIELAB a and b of phone photos stay within this
 
-Floats = NDArray[np.float32]
 Cells = NDArray[np.intp]
 
 

@@ -6,12 +6,11 @@ from functools import cache
 
 import cv2
 import numpy as np
-from numpy.typing import NDArray
 
 from process_image_job.steps.crop import mask_from_png
 from process_image_job.steps.palette import PALETTE
 from process_image_job.steps.scale import area, fitted
-from process_image_job.values import CutOut, Photo, Pixels
+from process_image_job.values import CutOut, Floats, Photo, Pixels
 from shared.domain.pictures import Color
 
 _SIDE = 400  # fine patterns must not mix into colours that are nowhere on the cloth
@@ -27,8 +26,6 @@ _LIGHT = 0.6  # lightness says less about a name than hue does
 _HUE = 1.3
 _PAPER = 92.0  # lightness that the brightest part of a photo should have
 _MOST_GAIN = 1.1
-
-Floats = NDArray[np.float32]
 
 
 def garment_colours(photo: Photo, cut_out: CutOut | None) -> tuple[Color, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import cv2
 import numpy as np
 
-from process_image_job.steps.scale import area
+from process_image_job.steps.scale import area, fitted
 from process_image_job.values import Photo, Pixels
 from shared.domain.errors import CheckpointLostError, EncodingError
 from shared.domain.pictures import Box
@@ -57,10 +57,8 @@ def cropped(photo: Photo, mask: Pixels, box: Box, side: int) -> tuple[Pixels, Pi
     """Colour and alpha of the box alone, longest side at most `side`."""
     rgb = _cut(photo.rgb, photo, box)
     alpha = _cut(mask, photo, box)
-    height, width = rgb.shape[:2]
-    scale = min(1.0, side / max(width, height))
-    size = max(1, round(width * scale)), max(1, round(height * scale))
-    if size != (width, height):
+    size = fitted(rgb.shape[1], rgb.shape[0], side)
+    if size != (rgb.shape[1], rgb.shape[0]):
         rgb = area(rgb, size)
     if size != (alpha.shape[1], alpha.shape[0]):
         alpha = cv2.resize(alpha, size, interpolation=cv2.INTER_LINEAR)

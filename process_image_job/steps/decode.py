@@ -10,13 +10,12 @@ from PIL.ImageFile import ImageFile
 from process_image_job.steps.colour_space import as_srgb
 from process_image_job.steps.orient import upright
 from process_image_job.steps.quick_read import quick_jpeg, quick_webp
-from process_image_job.values import Photo, Pixels
+from process_image_job.values import ARCHIVE_SIDE, Photo, Pixels
 from shared.domain.errors import BadImageError
 from shared.domain.pictures import Caution
 from shared.image_headers.exif_orientation import ExifUnreadableError, orientation
 from shared.image_probe import open_header, probe, quiet, refusal, upright_size
 
-ARCHIVE_SIDE = 2048
 _SMALL_SIDE = 256
 Planes = tuple[Pixels, Pixels | None]  # RGB and alpha
 _MOVING = {"GIF", "PNG", "WEBP", "AVIF"}  # a HEIC with many pictures is an album, not a film

@@ -11,9 +11,9 @@ from process_image_job.steps.placeholder import blur_hash
 from process_image_job.steps.rim import without_background_rim
 from process_image_job.steps.scale import shrink
 from process_image_job.steps.watermark import with_watermark
-from process_image_job.values import CutOut, EncodedPicture, Photo, Pixels, Rendered
+from process_image_job.values import ARCHIVE_SIDE, CutOut, EncodedPicture, Photo, Pixels, Rendered
 
-ARCHIVE, DISPLAY, THUMB = 2048, 1024, 256  # longest side in pixels
+DISPLAY, THUMB = 1024, 256  # longest side in pixels
 
 Layer = tuple[Pixels, Pixels | None]
 
@@ -22,7 +22,7 @@ def renditions(
     photo: Photo, cut_out: CutOut | None, watermark: str, check_time: Callable[[], None]
 ) -> Rendered:
     """All five pictures and both placeholders. Without a cut-out both sets show the photo."""
-    archive = shrink(photo.rgb, photo.alpha, ARCHIVE)
+    archive = shrink(photo.rgb, photo.alpha, ARCHIVE_SIDE)
     display = shrink(*archive, DISPLAY)
     thumb = shrink(*display, THUMB)
     original = (encoded("original-display", *display), encoded("original-thumb", *thumb))
@@ -57,7 +57,7 @@ def _cut_out_set(
     photo: Photo, cut_out: CutOut, watermark: str, check_time: Callable[[], None]
 ) -> tuple[tuple[EncodedPicture, ...], str]:
     mask = mask_from_png(cut_out.mask_png)
-    rgb, alpha = cropped(photo, mask, cut_out.box, ARCHIVE)
+    rgb, alpha = cropped(photo, mask, cut_out.box, ARCHIVE_SIDE)
     archive = without_background_rim(rgb, alpha), alpha
     display = shrink(*archive, DISPLAY)
     thumb = shrink(*display, THUMB)

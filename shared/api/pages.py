@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -41,7 +41,7 @@ def app_page(
     *,
     mode: str,
     settings: Callable[[], Settings],
-    palette: Mapping[str, str],
+    palette: Mapping[str, Sequence[str]],
 ) -> Answer:
     """The upload page. 404 where only a back end may call: it could not sign anybody in."""
     _refuse_in_key_mode(mode)
