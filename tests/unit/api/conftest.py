@@ -2,13 +2,8 @@
 
 import pytest
 
-from tests.factories import World, make_world
+from tests.factories import World
 from tests.unit.api.calling import Caller
-
-
-@pytest.fixture
-def world() -> World:
-    return make_world()
 
 
 @pytest.fixture

@@ -25,11 +25,6 @@ LATER = NOW + timedelta(seconds=20)
 EARLIER = NOW - timedelta(seconds=1)
 
 
-@pytest.fixture
-def world():
-    return make_world()
-
-
 def claim_of(world, draft, **changes):
     deps = world.deps
     message = replace(message_for(draft), **changes)

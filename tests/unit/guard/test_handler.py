@@ -21,15 +21,10 @@ from shared.domain.errors import ClaimHeldError, EncodingError, StorageUnavailab
 from shared.domain.events import EventType
 from shared.domain.pictures import Segmentation
 from shared.sending import message_for
-from tests.factories import make_work, make_world
+from tests.factories import make_work
 from tests.fakehost import FakeHost
 from tests.invariants import check_always, check_settled
 from tests.tiny import TINY_TOOLS, tiny_photo, tiny_tools
-
-
-@pytest.fixture
-def world():
-    return make_world()
 
 
 def deliver(world, draft, *, body=None, tools=tiny_tools, dequeue_count=1):

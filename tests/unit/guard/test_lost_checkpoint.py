@@ -10,7 +10,6 @@ from shared.domain.draft import DraftStatus, Stage, WorkReason
 from shared.domain.errors import StorageUnavailableError
 from shared.domain.lifecycle import reprocess
 from shared.sending import message_for
-from tests.factories import make_world
 from tests.invariants import check_settled
 from tests.tiny import TINY_TOOLS, tiny_photo
 
@@ -19,11 +18,6 @@ SPOILT = {
     "empty": lambda images, mask: images.put(mask, b"", content_type="image/png"),
     "no picture": lambda images, mask: images.put(mask, b"nothing", content_type="image/png"),
 }
-
-
-@pytest.fixture
-def world():
-    return make_world()
 
 
 def deliver(world, draft, **tools):

@@ -9,14 +9,9 @@ from process_image_job.poison import handle_poison
 from shared.domain.draft import DraftStatus
 from shared.domain.errors import ConflictError
 from shared.sending import message_for
-from tests.factories import make_draft, make_work, make_world
+from tests.factories import make_draft, make_work
 from tests.fakes import NOW
 from tests.invariants import check_settled
-
-
-@pytest.fixture
-def world():
-    return make_world()
 
 
 def poison(world, draft, dequeue_count=1):

@@ -11,7 +11,6 @@ import pytest
 from cleanup_abandoned_drafts.repair import REPAIR
 from shared.domain.draft import DraftStatus
 from shared.sending import message_for
-from tests.factories import make_world
 from tests.fakehost import FakeHost, Killed
 from tests.tiny import TINY_TOOLS, box_segmenter, tiny_photo
 
@@ -22,11 +21,6 @@ STEP = timedelta(seconds=5)
 phases = pytest.mark.parametrize("phase", [n * MINUTE for n in range(5)], ids=str)
 run_lengths = pytest.mark.parametrize("seconds", [5, 25])
 hosts = pytest.mark.parametrize("instance_lost", [False, True], ids=["worker", "instance"])
-
-
-@pytest.fixture
-def world():
-    return make_world()
 
 
 def host_of(world, *, deaths, seconds, instance_lost):

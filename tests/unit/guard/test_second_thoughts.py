@@ -30,11 +30,6 @@ from tests.unit.api.failing import at
 QUARTER = timedelta(minutes=15)
 
 
-@pytest.fixture
-def world():
-    return make_world()
-
-
 def deliver(world, draft, *, tools=tiny_tools, **message):
     body = replace(message_for(draft), **message).encode().encode()
     process_image_job(body, dequeue_count=1, deps=world.deps, tools=tools)

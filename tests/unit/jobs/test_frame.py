@@ -16,11 +16,6 @@ from tests.factories import make_world
 from tests.fakes import NOW
 
 
-@pytest.fixture
-def world():
-    return make_world()
-
-
 def job(work=lambda turn: JobReport()):
     return ScheduledJob(name="some_job", work=work)
 

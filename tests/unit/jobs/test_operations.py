@@ -17,14 +17,9 @@ from shared.jobs import Tick, run
 from shared.ports import Row
 from shared.records.due import DueEntry
 from shared.sending import message_for
-from tests.factories import make_draft, make_work, make_world
+from tests.factories import make_draft, make_work
 from tests.fakehost import FakeHost
 from tests.tiny import tiny_photo, tiny_tools
-
-
-@pytest.fixture
-def world():
-    return make_world()
 
 
 def failed(world, code="ATTEMPTS_EXHAUSTED", *, retryable=True, **changes):

@@ -5,12 +5,6 @@ import pytest
 from cleanup_abandoned_drafts.handler import CLEANUP
 from cleanup_abandoned_drafts.repair import REPAIR
 from shared.jobs import Tick, run
-from tests.factories import make_world
-
-
-@pytest.fixture
-def world():
-    return make_world()
 
 
 @pytest.fixture

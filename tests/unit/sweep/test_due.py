@@ -20,11 +20,6 @@ MINUTES = timedelta(minutes=1)
 ERROR = DraftError(code="X", detail="x", retryable=True, failed_at=NOW)
 
 
-@pytest.fixture
-def world():
-    return make_world()
-
-
 def entries(world):
     return sorted(world.deps.due.everything(), key=lambda entry: entry.due_at)
 
