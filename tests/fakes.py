@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from threading import RLock
@@ -72,12 +72,13 @@ class MemoryTable:
         self._call("delete", lambda: self._delete_if_there(row))
 
     def _delete_if_there(self, row: Row) -> None:
-        stored = self.rows.get((row.partition, row.key))
-        if stored is None:
-            return
-        if row.etag and stored.etag != row.etag:
-            raise ConflictError
-        del self.rows[row.partition, row.key]
+        with self._lock:
+            stored = self.rows.get((row.partition, row.key))
+            if stored is None:
+                return
+            if row.etag and stored.etag != row.etag:
+                raise ConflictError
+            del self.rows[row.partition, row.key]
 
     def transact(self, changes: Sequence[Change]) -> list[str]:
         return self._call("transact", lambda: self._transact(changes))
@@ -109,9 +110,10 @@ class MemoryTable:
 
     def _store(self, row: Row) -> str:
         _check_limits(row)
+        values = {name: _in_utc(value) for name, value in row.values.items()}
         with self._lock:
             etag = f"e{next(_numbers)}"
-            self.rows[row.partition, row.key] = row.with_etag(etag)
+            self.rows[row.partition, row.key] = replace(row, values=values, etag=etag)
             return etag
 
     def query(self, span: Span, *, page: int = 1000) -> Iterator[Row]:
@@ -139,6 +141,11 @@ def _check_limits(row: Row) -> None:
             assert value == value, f"{name} is not a number"
         if isinstance(value, datetime):
             assert value.tzinfo is not None, f"{name} is a naive time"
+
+
+def _in_utc[T](value: T) -> T | datetime:
+    """Azure keeps the moment and forgets the zone."""
+    return value.astimezone(UTC) if isinstance(value, datetime) else value
 
 
 def _inside(row: Row, span: Span) -> bool:
