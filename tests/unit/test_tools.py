@@ -5,12 +5,15 @@ from azure.identity import CredentialUnavailableError
 
 from process_image_job.namers.own_model import OwnModelNamer
 from process_image_job.namers.vision_endpoint import VisionEndpointNamer
+from process_image_job.segmenters.local import LocalSegmenter
 from process_image_job.segmenters.remote import RemoteSegmenter
+from process_image_job.steps.decode import decode
 from process_image_job.tools import tools_for
 from process_image_job.values import Photo
 from shared import bootstrap
 from shared.domain.pictures import Caution
 from shared.settings import Settings
+from tests.unit.pipeline import drawing
 
 
 def test_tools_by_default_are_those_of_the_bundle():
@@ -29,10 +32,11 @@ def test_tools_with_a_processor_ask_it_and_keep_the_local_one_to_fall_back_to():
 
 def test_tools_without_the_model_are_classical():
     """SEGMENTER classical never loads the model for the mask."""
-    assert (
-        tools_for(Settings(segmenter="classical")).local_segmenter
-        != tools_for(Settings()).local_segmenter
-    )
+    photo = decode(drawing.saved(drawing.on_wall(drawing.tee_mask(300, 400)), quality=90))
+    found = tools_for(Settings(segmenter="classical")).segmenter(photo)
+    expected = LocalSegmenter(prior=None)(photo)
+    assert np.array_equal(found.alpha, expected.alpha)
+    assert (found.confidence, found.cautions) == (expected.confidence, ())
 
 
 def test_tools_with_an_endpoint_ask_it():

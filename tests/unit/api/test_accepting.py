@@ -210,7 +210,8 @@ def test_upload_keeps_the_file_name_exactly(caller, world, name):
     """Any name comes back as it was sent and stands in no blob name."""
     [item] = caller.upload((name, JPEG)).json["drafts"]
     assert item["fileName"] == name
-    assert all(blob.isascii() and "raw" in blob for blob in world.uploads.stored)
+    [blob] = world.uploads.stored
+    assert blob == f"owner-1/{item['id']}/raw"
 
 
 def test_upload_with_quotes_and_line_breaks_in_the_name(caller):

@@ -23,5 +23,5 @@ def test_nothing_but_the_timers_has_a_retry_policy():
 def test_timers_do_not_run_at_each_start():
     """A restart or another instance is no reason to clean up; the host keeps the schedule."""
     triggers = [FUNCTIONS[name].get_trigger().get_dict_repr() for name in TIMERS]
-    assert not any(trigger.get("runOnStartup") for trigger in triggers)
-    assert all(trigger.get("useMonitor", True) for trigger in triggers)
+    assert [trigger.get("runOnStartup", False) for trigger in triggers] == [False, False]
+    assert [trigger.get("useMonitor", True) for trigger in triggers] == [True, True]
