@@ -61,5 +61,7 @@ def test_page_is_served_with_all_its_files(service, page):
     """HTML, and every file that it names."""
     answer = httpx.get(f"{service.host.base_url}/{page}")
     assert (answer.status_code, answer.headers["content-type"]) == (200, "text/html; charset=utf-8")
-    for path in re.findall(r'(?:src|href)="(/[^"]+)"', answer.text):
+    paths = re.findall(r'(?:src|href)="(/[^"]+)"', answer.text)
+    assert paths, "the page names its files"
+    for path in paths:
         assert httpx.get(service.host.origin + path).status_code == 200, path
