@@ -5,7 +5,8 @@ epochs run without mixing and with milder changes. The validation split is only 
 epochs; what is kept is the averaged network after the last epoch.
 
 A round takes hours, so it keeps its state after every epoch, and one that was killed goes on from
-there to the same weights, bit for bit: whatever is random comes from the seed and the epoch.
+there to the same weights, bit for bit on a machine of its kind: whatever is random comes from the
+seed and the epoch.
 """
 
 import json
@@ -27,7 +28,7 @@ from training.lessons import Lessons, load_lessons
 from training.network import GarmentNet
 from training.photos import CLASSES
 from training.pixels import normalise
-from training.plan import Plan
+from training.plan import Plan, computes_bfloat16
 from training.validation import load_validation, measure
 
 WEIGHTS = "network.pt"
@@ -80,6 +81,7 @@ class Trainer:
         self.plan = plan
         self.rank = rank
         self.lessons = lessons
+        self.bfloat16 = computes_bfloat16(torch.cpu.get_capabilities())
         network = GarmentNet(len(CLASSES)).to(memory_format=torch.channels_last)
         if start is not None:
             network.load_state_dict(torch.load(start, weights_only=True))
@@ -107,7 +109,7 @@ class Trainer:
         rate = _rate(min(self.step, self.steps), self.steps, self.plan)
         for group in self.optimiser.param_groups:
             group["lr"] = rate
-        with torch.autocast("cpu", torch.bfloat16):
+        with torch.autocast("cpu", torch.bfloat16, enabled=self.bfloat16):
             mask, category = self.network(normalise(batch.rgb))
         for_mask = mask_loss(mask.float(), batch.mask, batch.mask_weight, self.plan.hard)
         for_category = functional.cross_entropy(category.float(), batch.target)
@@ -155,7 +157,7 @@ class Run:
 
     lessons: Path  # what `training.teach` wrote
     validation: Path  # folder of photos and masks
-    out: Path  # gets the weights, log.jsonl and plan.json
+    out: Path  # gets the weights, the state and log.jsonl
     start: Path | None = None  # weights to go on from; None: from nothing
 
 

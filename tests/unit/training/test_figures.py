@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from training.calibrate import expected_calibration_error, fit_temperature, reheat
-from training.plan import QUICK_ROUNDS, ROUNDS, Plan
+from training.plan import QUICK_ROUNDS, ROUNDS, Plan, computes_bfloat16
 
 
 @pytest.mark.parametrize("plan", ROUNDS + QUICK_ROUNDS)
@@ -16,6 +16,22 @@ def test_every_epoch_of_a_plan_has_a_size_that_the_network_takes(plan: Plan) -> 
     assert 0 < plan.run <= plan.epochs
     with pytest.raises(ValueError, match="past the last epoch"):
         plan.side_at(plan.epochs)
+
+
+@pytest.mark.parametrize(
+    ("capabilities", "bfloat16"),
+    [
+        ({"avx2": True, "avx512_bf16": False, "amx_bf16": False}, False),
+        ({"avx2": True, "avx512_f": True, "avx512_bf16": False, "amx_bf16": False}, False),
+        ({"avx512_f": True, "avx512_bf16": True, "amx_bf16": False}, True),
+        ({"avx512_f": True, "avx512_bf16": True, "amx_bf16": True}, True),
+        ({"neon": True}, False),
+    ],
+)
+def test_bfloat16_only_where_the_processor_computes_it(
+    capabilities: dict[str, bool], bfloat16: bool
+) -> None:
+    assert computes_bfloat16(capabilities) is bfloat16
 
 
 def softmax(logits: np.ndarray) -> np.ndarray:
