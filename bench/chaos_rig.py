@@ -158,8 +158,7 @@ def rig(
     with ExitStack() as stack:
         data = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         azurite = _azurite(data)
-        ports = _ports(azurite)
-        proxy = stack.enter_context(FaultProxy(targets=ports, rate=rate, seed=seed))
+        proxy = stack.enter_context(FaultProxy(targets=azurite.ports, rate=rate, seed=seed))
         made = Rig(
             azurite=azurite, data=data, proxy=proxy, log=log, app=app, settings=settings or {}
         )
@@ -171,18 +170,10 @@ def rig(
 
 
 def _azurite(data: Path, like: Azurite | None = None) -> Azurite:
-    ports = _ports(like) if like else dict.fromkeys(SERVICES, 0)
+    ports = like.ports if like else dict.fromkeys(SERVICES, 0)
     return Azurite.start(
         blob_port=ports["blob"], queue_port=ports["queue"], table_port=ports["table"], data=data
     )
-
-
-def _ports(azurite: Azurite) -> dict[str, int]:
-    return {
-        "blob": azurite.blob_port,
-        "queue": azurite.queue_port,
-        "table": azurite.table_port,
-    }
 
 
 def _children(pid: int) -> list[psutil.Process]:

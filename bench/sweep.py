@@ -148,18 +148,12 @@ def in_memory_ground() -> Iterator[InMemory]:
 
 @contextmanager
 def azurite_ground() -> Iterator[OnAzurite]:
-    with Azurite.start() as azurite:
-        ports = {
-            "blob": azurite.blob_port,
-            "queue": azurite.queue_port,
-            "table": azurite.table_port,
-        }
-        with FaultProxy(targets=ports, rate=0) as proxy:
-            services = Services.from_connection_string(proxy.connection_string)
-            values = Settings(auth_mode="local")
-            services.create_missing(values)
-            clock = FakeClock()
-            yield OnAzurite(deps=build(values, services, clock=clock), clock=clock, proxy=proxy)
+    with Azurite.start() as azurite, FaultProxy(targets=azurite.ports, rate=0) as proxy:
+        services = Services.from_connection_string(proxy.connection_string)
+        values = Settings(auth_mode="local")
+        services.create_missing(values)
+        clock = FakeClock()
+        yield OnAzurite(deps=build(values, services, clock=clock), clock=clock, proxy=proxy)
 
 
 def fill(ground: Ground, crowd: int) -> None:

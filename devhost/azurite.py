@@ -81,6 +81,11 @@ class Azurite:
         return azurite
 
     @property
+    def ports(self) -> dict[str, int]:
+        """Service name to port."""
+        return {"blob": self.blob_port, "queue": self.queue_port, "table": self.table_port}
+
+    @property
     def connection_string(self) -> str:
         """For every Azure storage client, with the ports in use."""
         return connection_string(self.blob_port, self.queue_port, self.table_port)

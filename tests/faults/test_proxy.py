@@ -12,12 +12,6 @@ from tests.contract.conftest import fresh
 from tests.faults.proxy import Fault, FaultProxy
 
 
-def targets(azurite):
-    return {
-        "blob": azurite.blob_port, "queue": azurite.queue_port, "table": azurite.table_port
-    }  # fmt: skip
-
-
 def table_behind(proxy, azurite):
     """A table seen through the proxy, and the same one without it."""
     name = fresh("t")
@@ -32,7 +26,7 @@ def table_behind(proxy, azurite):
 
 def test_proxy_without_faults_is_transparent(azurite):
     """Rows, transactions, blobs of any size and messages pass as they are."""
-    with FaultProxy(targets=targets(azurite), rate=0) as proxy:
+    with FaultProxy(targets=azurite.ports, rate=0) as proxy:
         table, _ = table_behind(proxy, azurite)
         table.transact([Insert(Row("p", str(number), {"n": number})) for number in range(50)])
         assert len(list(table.query(Span(partition="p"), page=20))) == 50
@@ -62,7 +56,7 @@ def test_proxy_without_faults_is_transparent(azurite):
 )
 def test_proxy_makes_a_call_go_wrong(azurite, monkeypatch, fault, written):
     """The caller sees storage that is away; the effect has happened or not."""
-    with FaultProxy(targets=targets(azurite), rate=1) as proxy:
+    with FaultProxy(targets=azurite.ports, rate=1) as proxy:
         monkeypatch.setattr(proxy, "_draw", lambda: fault)
         table, direct = table_behind(proxy, azurite)
         with pytest.raises(StorageUnavailableError):
@@ -74,7 +68,7 @@ def test_proxy_with_a_seed_repeats_itself(azurite):
     """The same seed draws the same faults."""
     drawn = []
     for _ in range(2):
-        proxy = FaultProxy(targets=targets(azurite), rate=0.05, seed=7)
+        proxy = FaultProxy(targets=azurite.ports, rate=0.05, seed=7)
         drawn.append([proxy._draw() for _ in range(2000)])
     assert drawn[0] == drawn[1]
     assert 60 < sum(fault is not None for fault in drawn[0]) < 140
