@@ -96,7 +96,7 @@ def _attend(entry: DueEntry, attention: Attention) -> JobReport:
     if draft is None:
         return _second_pass(entry, now, deps)
     if draft.due_at != entry.due_at and _settled(entry, now):
-        deps.store.realign(draft, entry)
+        deps.due.realign(draft, entry)
         return JobReport()
     if draft.due_at is None or draft.due_at > now:
         return JobReport()  # its own entry brings it up

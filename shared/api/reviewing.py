@@ -46,11 +46,12 @@ def reprocess_draft(request: Request, deps: Dependencies) -> Answer:
 def delete_draft(request: Request, deps: Dependencies) -> Answer:
     """204, also when it is already gone; unknown and foreign ids are answered alike.
 
-    A damaged row is a fault of ours (500): its photo is still there.
+    A row that cannot be read keeps nobody's photo here: its ids are enough to delete it.
     """
 
     def step() -> None:
-        draft = deps.store.find(request.owner_id, request.path.get("id", ""))
+        draft_id = request.path.get("id", "")
+        draft = deps.store.find_to_delete(request.owner_id, draft_id, deps.clock())
         if draft is not None:
             deleting.delete_draft(draft, deps)
 

@@ -211,3 +211,16 @@ class Draft:
         """Blobs of the images container that count; the row alone says so."""
         sets = (self.pictures, self.checkpoint)
         return frozenset(blob for pictures in sets if pictures for blob in pictures.blobs())
+
+
+def stand_in(owner_id: str, draft_id: str, now: datetime, *, etag: str) -> Draft:
+    """In the place of a row that cannot be read: its ids and its ETag, enough to delete it."""
+    return Draft(
+        id=draft_id,
+        owner_id=owner_id,
+        status=DraftStatus.FAILED,
+        status_since=now,
+        created_at=now,
+        updated_at=now,
+        etag=etag,
+    )

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from shared.domain.draft import Draft
+from shared.domain.draft import Draft, stand_in
 from shared.domain.errors import ConflictError, IngestError, StorageUnavailableError
 from shared.domain.events import Event
 from shared.domain.ids import draft_row_key, is_draft_id, neighbours, owner_key
@@ -15,7 +15,7 @@ from shared.domain.retention import Retention, due_at, expires_at
 from shared.ports import Change, Delete, Insert, Replace, Row, Span, Table
 from shared.records import history
 from shared.records.codec import from_values, readable, to_values
-from shared.records.due import DueEntry, DueIndex, entry_of
+from shared.records.due import DueIndex, entry_of
 
 _NOT_STORED = frozenset({"etag"})
 _NEIGHBOURS_MS = 60_000  # ids this close together are read as one range
@@ -50,6 +50,15 @@ class DraftStore:
             return None
         draft = self.load(owner_key(owner_id), draft_row_key(draft_id))
         return None if draft is None or draft.deleted_at else draft
+
+    def find_to_delete(self, owner_id: str, draft_id: str, now: datetime) -> Draft | None:
+        """Like `find`; in the place of a damaged row, which is told, what a tombstone needs."""
+        if not is_draft_id(draft_id):
+            return None
+        if (row := self._table.get(owner_key(owner_id), draft_row_key(draft_id))) is None:
+            return None
+        draft = _readable(row) or stand_in(owner_id, draft_id, now, etag=row.etag)
+        return None if draft.deleted_at else draft
 
     def load(self, partition: str, row_key: str) -> Draft | None:
         """The row as it is, a tombstone too."""
@@ -154,7 +163,8 @@ class DraftStore:
 
     def _written_after_all(self, draft: Draft, error: IngestError) -> Draft:
         """The row carries our write: only the answer was lost. Else the error stands."""
-        stored = self.load(draft.owner_key, draft_row_key(draft.id))
+        row = self._table.get(draft.owner_key, draft_row_key(draft.id))
+        stored = _readable(row) if row else None
         if stored is None or stored.write_id != draft.write_id:
             raise error
         return stored
@@ -172,11 +182,15 @@ class DraftStore:
             self._table.delete(row)
 
     def events_of(self, draft: Draft) -> list[Event]:
-        """The history, oldest first."""
-        return [from_values(Event, row.values) for row in history.rows_of(self._table, draft)]
+        """The history, oldest first. A damaged event is told and left out."""
+        rows = history.rows_of(self._table, draft)
+        return [event for row in rows if (event := readable(Event, row))]
 
     def unsent_events(self, draft: Draft) -> list[Event]:
-        return [event for event in self.events_of(draft) if event.unsent]
+        """Raises ValueError for a damaged one: nobody can say that it went out."""
+        rows = history.rows_of(self._table, draft)
+        events = [from_values(Event, row.values) for row in rows]
+        return [event for event in events if event.unsent]
 
     def mark_sent(self, draft: Draft, *, up_to: int, now: datetime) -> Draft:
         """The events up to that number went out. Raises ConflictError like `save`."""
@@ -186,14 +200,6 @@ class DraftStore:
         stored = self._write(_stamp(after), history.sent(rows, up_to)[:_EVENTS_A_TRANSACTION])
         self._drop_due(draft, stored)
         return stored
-
-    def realign(self, draft: Draft, entry: DueEntry) -> None:
-        """`entry` is not the one the row names: drop it, or write the named one in its place."""
-        named = entry_of(draft)
-        if named is not None and named.same_place(entry):
-            self._due.put(named)
-        else:
-            self._due.remove(entry)
 
     def _with_due(self, draft: Draft, now: datetime) -> Draft:
         """Write the entry of a new due time before the row that will name it."""

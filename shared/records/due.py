@@ -77,6 +77,14 @@ class DueIndex:
         if not later.same_place(entry):
             self.remove(entry)
 
+    def realign(self, draft: Draft, entry: DueEntry) -> None:
+        """`entry` is not the one the row names: drop it, or write the named one in its place."""
+        named = entry_of(draft)
+        if named is not None and named.same_place(entry):
+            self.put(named)
+        else:
+            self.remove(entry)
+
     def everything(self) -> Iterator[DueEntry]:
         """Also what is due only later; for operators and audits."""
         for row in self._table.query(Span()):

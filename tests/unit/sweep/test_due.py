@@ -107,7 +107,7 @@ def test_loser_of_a_race_leaves_the_winners_entry_findable(world):
         save(world, draft, resend(draft, world.clock()))
     [entry] = entries(world)
     assert entry.due_at == NOW + 4 * MINUTES, "the loser's"
-    world.deps.store.realign(winner, entry)
+    world.deps.due.realign(winner, entry)
     [entry] = entries(world)
     assert entry.due_at == winner.due_at == NOW + 14 * MINUTES
 
