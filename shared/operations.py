@@ -16,6 +16,7 @@ from shared import telemetry
 from shared.dependencies import Dependencies
 from shared.domain.draft import Draft, DraftStatus
 from shared.domain.errors import ConflictError, IngestError, MalformedMessageError, RequestError
+from shared.domain.ids import draft_row_key
 from shared.domain.messages import JobMessage
 from shared.domain.retention import unattended
 from shared.queue_state import QueueState, head_of, states
@@ -78,7 +79,8 @@ def dead_letters(deps: Dependencies, *, most: int = 100) -> list[DeadLetter]:
 def replay(letter_id: str, deps: Dependencies) -> DeadLetter:
     """Send what a dead letter speaks of once more, where that is safe.
 
-    Raises RequestError: 404 for an unknown letter, 409 NOT_REPLAYABLE where nothing waits for it.
+    Raises RequestError: 404 for an unknown letter, 409 NOT_REPLAYABLE where nothing waits for it,
+    or its draft cannot be read. The letter is kept then.
     """
     letter = deps.letters.find(letter_id)
     if letter is None:
@@ -161,7 +163,13 @@ def _draft_of(letter: DeadLetter, deps: Dependencies) -> Draft | None:
         except MalformedMessageError:
             return None
         owner_id, draft_id = message.owner_id, message.draft_id
-    return deps.store.find(owner_id, draft_id)
+    try:
+        return deps.store.find(owner_id, draft_id)
+    except ValueError as error:
+        telemetry.row_unreadable(
+            kind="Draft", row_key=draft_row_key(draft_id), code=type(error).__name__
+        )
+        raise _not_replayable("The row of its draft cannot be read: mend it first.") from error
 
 
 def _not_replayable(why: str) -> RequestError:

@@ -89,8 +89,8 @@ CODES = (
          "For operators: `health/ready` names the settings."),
     Code("INTERNAL", (500,), "A fault of ours.", "Tell the operators the time of the request."),
     # For operators.
-    Code("NOT_REPLAYABLE", (409,), "Nothing waits for this dead letter any more.",
-         "Look at its draft."),
+    Code("NOT_REPLAYABLE", (409,), "Nothing waits for this dead letter any more, or its draft "
+         "cannot be read.", "Look at its draft."),
     Code("JOB_DISABLED", (409,), "The job is switched off by `JOB_<NAME>_ENABLED`.",
          "Switch it on first."),
     Code("WINDOW_TAKEN", (409,), "This window's run was already begun.", "Wait for the next one."),

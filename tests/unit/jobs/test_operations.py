@@ -1,6 +1,7 @@
 """What operators can do: see how things stand, retry what failed, replay dead letters safely."""
 
 import json
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -289,3 +290,16 @@ def test_replay_of_a_damaged_letter_is_not_found(world, caplog):
     world.letters.put(Row("2026-08", "damaged", {"body": b"y"}))
     assert refusal(world, "2026-08~damaged") == (404, "NOT_FOUND")
     assert '"rowKey":"damaged"' in caplog.text
+
+
+def test_replay_where_the_draft_is_damaged_keeps_the_letter(world, caplog):
+    """Refused, told, and as new: once the row is mended it is replayed."""
+    draft, letter = exhausted(world)
+    key = (draft.owner_key, draft_row_key(draft.id))
+    whole = world.drafts.rows[key]
+    world.damage(draft)
+    assert refusal(world, letter.id) == (409, "NOT_REPLAYABLE")
+    assert f'"rowKey":"{key[1]}"' in caplog.text
+    assert operations.dead_letters(world.deps) == [letter]
+    world.drafts.rows[key] = replace(whole, etag=world.drafts.rows[key].etag)
+    assert operations.replay(letter.id, world.deps).state == "replayed"
