@@ -144,10 +144,17 @@ def test_run_over_its_time_fails_and_its_worker_is_replaced(host: RunningHost) -
     assert worker_of(host) != before
 
 
-def test_run_that_ends_soon_after_its_time_fails_but_keeps_its_worker(host: RunningHost) -> None:
-    """There is a short grace before a process is ended."""
-    before = worker_of(host)
-    assert get(host, "hold/3").status_code == 500
+def test_run_that_ends_soon_after_its_time_fails_but_keeps_its_worker(
+    host: RunningHost, tmp_path: Path
+) -> None:
+    """There is a short grace before a process is ended; this run ends as the grace begins."""
+    mark = tmp_path / "over"
+    before, start = worker_of(host), len(host.lines)
+    with ThreadPoolExecutor(1) as caller:
+        answer = caller.submit(get, host, f"linger?mark={mark}")
+        host.wait_for_line(r"exceeded by function 'Functions\.linger'", after=start)
+        mark.touch()
+        assert answer.result().status_code == 500
     assert worker_of(host) == before
 
 
@@ -211,7 +218,10 @@ def test_worker_whose_app_broke_meanwhile_is_tried_until_it_is_whole(
         host.kill_workers()
         host.wait_for_line("The worker did not start: RuntimeError: broken on purpose")
         with ThreadPoolExecutor(1) as caller:
+            start = len(host.lines)
             waiting = caller.submit(get, host, "pid")
+            host.wait_for_line(r"Executing 'Functions\.pid'", after=start)
+            assert not waiting.done()
             mark.unlink()
             assert waiting.result().status_code == 200
 

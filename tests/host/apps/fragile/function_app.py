@@ -34,6 +34,15 @@ def hold(req: func.HttpRequest) -> func.HttpResponse:
     return func.HttpResponse("held")
 
 
+@app.route("linger")
+def linger(req: func.HttpRequest) -> func.HttpResponse:
+    """Takes until there is a file with this name."""
+    logging.info("lingering")
+    while not os.path.exists(req.params["mark"]):
+        time.sleep(0.02)
+    return func.HttpResponse("lingered")
+
+
 @app.route("block/{seconds:int}")
 async def block(req: func.HttpRequest) -> func.HttpResponse:
     """Takes so long and lets nothing else run in its process."""
