@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from shared.domain.errors import SettingsError
 from shared.domain.retention import SECOND_PASS, Retention
+from shared.ncrontab import values_of
 from shared.setting_texts import value_of
 
 AUTH_MODES = ("", "easyauth", "key", "local")  # not set: every user route answers 401
@@ -154,6 +155,17 @@ def _one_of(name: str, allowed: tuple[str, ...]) -> Callable[[Settings], str | N
     return check
 
 
+def _schedule(name: str) -> Callable[[Settings], str | None]:
+    def check(settings: Settings) -> str | None:
+        try:
+            values_of(getattr(settings, name))
+        except ValueError as error:
+            return f"{name.upper()}: must be NCRONTAB: {error}"
+        return None
+
+    return check
+
+
 def _web_address(name: str) -> Callable[[Settings], str | None]:
     def check(settings: Settings) -> str | None:
         value = getattr(settings, name)
@@ -218,6 +230,8 @@ _CHECKS: tuple[Callable[[Settings], str | None], ...] = (
     _one_of("auth_mode", AUTH_MODES),
     _one_of("segmenter", SEGMENTERS),
     _one_of("metadata_provider", METADATA_PROVIDERS),
+    _schedule("cleanup_schedule"),
+    _schedule("repair_schedule"),
     _web_address("processor_url"),
     _web_address("openai_endpoint"),
     _web_address("events_webhook_url"),

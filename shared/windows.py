@@ -7,6 +7,8 @@ from datetime import datetime, timedelta
 
 from croniter import croniter
 
+from shared.ncrontab import values_of
+
 _INSTANT = timedelta(microseconds=1)
 _EARLY = timedelta(minutes=1)  # a timer may fire a moment before its time
 
@@ -35,6 +37,9 @@ def windows_between(schedule: str, since: datetime, until: datetime) -> Iterator
 
 
 def _schedule(text: str, start: datetime) -> croniter:
-    """Six fields, seconds first, or five; both kinds of day have to match, as in NCRONTAB."""
-    six = text if len(text.split()) == 6 else f"0 {text}"
-    return croniter(six, start, second_at_beginning=True, day_or=False)
+    """Plain numbers leave no dialect; both kinds of day have to match, as in the host.
+
+    Raises ValueError for what is no NCRONTAB.
+    """
+    numbers = " ".join(",".join(map(str, values)) for values in values_of(text))
+    return croniter(numbers, start, second_at_beginning=True, day_or=False)

@@ -5,9 +5,13 @@ import re
 from pathlib import Path
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
+from devhost.ncrontab import Crontab
 from shared.domain.draft import DraftStatus
 from shared.domain.retention import SETTLED
+from shared.ncrontab import values_of
 from shared.settings import Settings, default_of, setting_names
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -117,3 +121,40 @@ def test_every_setting_is_documented():
     """The settings page names each one."""
     page = (ROOT / "docs" / "settings.md").read_text()
     assert [name for name in setting_names() if f"`{name}`" not in page] == []
+
+
+_PARTS = st.sampled_from(
+    ["*", "0", "1", "6", "7", "12", "31", "59", "60", "mon", "J", "sat", "", "L"]
+)
+_STEPS = st.sampled_from(["", "/2", "/0", "/-3", "/40", "/x", "/"])
+_ITEMS = st.tuples(_PARTS, st.none() | _PARTS, _STEPS).map(
+    lambda item: item[0] + ("" if item[1] is None else f"-{item[1]}") + item[2]
+)
+_FIELDS = st.lists(_ITEMS, min_size=1, max_size=2).map(",".join)
+
+
+def allowed_by_the_app(schedule):
+    try:
+        return [set(values) for values in values_of(schedule)]
+    except ValueError:
+        return None
+
+
+def allowed_by_the_host(schedule):
+    try:
+        crontab = Crontab.parse(schedule)
+    except ValueError:
+        return None
+    clock = [crontab.seconds, crontab.minutes, crontab.hours]
+    return [set(v) for v in (*clock, crontab.days, crontab.months, crontab.weekdays)]
+
+
+@given(st.integers(0, 5), _FIELDS, st.sampled_from([5, 6, 7]))
+@example(2, "22-2", 6)
+@example(5, "s", 6)
+def test_the_app_and_the_local_host_read_schedules_alike(place, field, count):
+    """Neither may import the other, and windows have to be those that fire."""
+    fields = ["*"] * count
+    fields[min(place, count - 1)] = field
+    schedule = " ".join(fields)
+    assert allowed_by_the_app(schedule) == allowed_by_the_host(schedule)

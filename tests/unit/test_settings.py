@@ -54,6 +54,10 @@ def test_settings_faults_are_told_all_at_once():
         ({"FAILED_TTL_DAYS": "1000001"}, "FAILED_TTL_DAYS"),
         ({"FAILED_TTL_DAYS": "٣"}, "FAILED_TTL_DAYS"),
         ({"AUTH_MODE": "open"}, "AUTH_MODE"),
+        ({"CLEANUP_SCHEDULE": "0 0 3 * * 7"}, "CLEANUP_SCHEDULE: must be NCRONTAB: '7' is no day"),
+        ({"CLEANUP_SCHEDULE": "@daily"}, "CLEANUP_SCHEDULE: must be NCRONTAB: '@daily' has 1"),
+        ({"REPAIR_SCHEDULE": "0 */x * * * *"}, r"REPAIR_SCHEDULE: .* no step for the minute"),
+        ({"REPAIR_SCHEDULE": "00:05:00"}, "REPAIR_SCHEDULE: must be NCRONTAB"),
     ],
 )
 def test_settings_that_contradict_each_other_are_refused(environment, named):

@@ -43,6 +43,29 @@ def test_windows_where_both_kinds_of_day_are_given_match_both():
     assert [f"{first:%Y-%m-%d}" for first in firsts] == ["2026-06-01"]
 
 
+@pytest.mark.parametrize(
+    ("schedule", "hours"),
+    [
+        ("0 0 20-4 * * *", range(4, 21)),  # swapped, not wrapped
+        ("0 0 20-4/8 * * sat", (4, 12, 20)),
+        ("0 0 5/9 * aug 6", (5, 14, 23)),
+        ("0 0 3 * * s", ()),  # the first day that starts so is Sunday
+    ],
+)
+def test_windows_are_those_that_the_host_fires(schedule, hours):
+    """What other crons read in another way is read as by NCRONTAB."""
+    saturday = THREE - timedelta(hours=3)
+    found = windows_between(schedule, saturday, saturday + DAY - SECOND)
+    assert [each.hour for each in found] == list(hours)
+
+
+@pytest.mark.parametrize("schedule", ["0 0 3 * * 7", "0 0 3 L * *", "@daily", "0 0 3 ? * *", "3"])
+def test_windows_of_what_is_no_ncrontab_are_refused(schedule):
+    """Croniter alone would read some of these."""
+    with pytest.raises(ValueError, match=r"is no day|fields"):
+        window_of(schedule, THREE)
+
+
 @pytest.mark.parametrize("zone", ["Europe/Warsaw", "America/New_York", "UTC"])
 def test_windows_are_one_a_utc_day_in_every_zone(zone):
     """A laptop's zone and its changes of the clock do not matter."""
