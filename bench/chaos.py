@@ -82,6 +82,7 @@ def go_through(
             death.add_done_callback(lambda ended: over.set() if ended.exception() else None)
         try:
             _send_all(plan, ground, load, over, tell)
+            ground.kill_worker()  # however fast all went: one death, and over no upload
             tell(f"all {len(load.promised)} photos are accepted; waiting for them to be final")
             _wait_until_final(plan, ground, over, tell)
         finally:
