@@ -13,10 +13,12 @@ from shared.sending import message_for
 from tests.invariants import check_settled
 from tests.tiny import TINY_TOOLS, tiny_photo
 
+ENDLESS = b"P5 99999 99999 255\n"  # a grey picture's header with sides that OpenCV throws at
 SPOILT = {
     "gone": lambda images, mask: images.delete(mask),
     "empty": lambda images, mask: images.put(mask, b"", content_type="image/png"),
     "no picture": lambda images, mask: images.put(mask, b"nothing", content_type="image/png"),
+    "too large": lambda images, mask: images.put(mask, ENDLESS, content_type="image/png"),
 }
 
 
