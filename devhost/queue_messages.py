@@ -21,6 +21,7 @@ LEASE = timedelta(minutes=10)
 LOST_STATUS = (404, 409)
 
 Invoke = Callable[[Message], Awaitable[object]]
+Sleep = Callable[[float], Awaitable[object]]
 
 
 class Watchers:
@@ -51,7 +52,7 @@ class QueueProcessor:
     invoke: Invoke
     watchers: Watchers
     console: Console
-    lease: timedelta = LEASE
+    sleep: Sleep = asyncio.sleep  # between the renewals of a lease
 
     async def process(self, received: QueueMessage) -> None:
         """Only a success deletes without a trace; a message lost meanwhile is left alone."""
@@ -60,7 +61,7 @@ class QueueProcessor:
         except UndecodableError:
             await self._bury(received, received.content)
             return
-        held = Held(queue=self.queue, message=_message(received, body), lease=self.lease)
+        held = Held(queue=self.queue, message=_message(received, body), sleep=self.sleep)
         dequeued = received.dequeue_count or 0
         if dequeued > self.options.max_dequeue_count and self.poison is not None:
             await self._poison(held)
@@ -98,7 +99,7 @@ class QueueProcessor:
             return
         await self._send_to_poison(text)
         message = Message(body=b"", id=received.id, pop_receipt=received.pop_receipt)
-        await Held(queue=self.queue, message=message, lease=self.lease).delete()
+        await Held(queue=self.queue, message=message, sleep=self.sleep).delete()
 
     async def _send_to_poison(self, text: str) -> None:
         assert self.poison is not None
@@ -116,7 +117,7 @@ class Held:
 
     queue: QueueClient
     message: Message
-    lease: timedelta
+    sleep: Sleep
 
     async def while_renewed(self, work: Awaitable[object]) -> None:
         """Await the work; every half lease the lease is taken anew."""
@@ -139,12 +140,13 @@ class Held:
             _raise_unless_lost(error)
 
     async def _renew(self) -> None:
-        while await self._update(self.lease, after=self.lease / 2):
-            pass
+        ours = True
+        while ours:
+            await self.sleep(LEASE.total_seconds() / 2)
+            ours = await self._update(LEASE)
 
-    async def _update(self, visibility: timedelta, after: timedelta = timedelta(0)) -> bool:
+    async def _update(self, visibility: timedelta) -> bool:
         """Whether the message was still ours."""
-        await asyncio.sleep(after.total_seconds())
         try:
             renewed = await self.queue.update_message(
                 self.message.id or "",

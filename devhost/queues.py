@@ -14,7 +14,7 @@ from azure.storage.queue import QueueMessage
 
 from devhost.console import ERROR, WARNING
 from devhost.errors import HostError
-from devhost.queue_messages import QueueProcessor
+from devhost.queue_messages import LEASE, QueueProcessor
 
 MINIMUM_POLLING = timedelta(milliseconds=100)
 # A poll that lost the account is tried again; in Azure the platform would start the host again.
@@ -70,10 +70,12 @@ class QueueListener:
                 task.cancel()
 
     async def _receive(self) -> list[QueueMessage]:
-        size, lease = self._options.batch_size, int(self._processor.lease.total_seconds())
+        size = self._options.batch_size
         try:
             pages = self._queue.receive_messages(
-                messages_per_page=size, max_messages=size, visibility_timeout=lease
+                messages_per_page=size,
+                max_messages=size,
+                visibility_timeout=int(LEASE.total_seconds()),
             )
             return [message async for message in pages]
         except HttpResponseError as error:

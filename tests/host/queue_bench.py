@@ -60,6 +60,16 @@ class Bench:
         """One receive and what follows from it."""
         await self.processor.process(await self.receive())
 
+    async def comes_back(self) -> str:
+        """The next message that is visible, once there is one."""
+        while (message := await self.queue.receive_message(visibility_timeout=600)) is None:
+            await asyncio.sleep(0.02)
+        return str(message.content)
+
+    async def untouched(self) -> int:
+        """How many messages nobody has received."""
+        return len(await self.queue.peek_messages(32))
+
     async def poisoned(self) -> list[str]:
         """What lies on the poison queue; nothing where there is none."""
         try:
@@ -74,6 +84,32 @@ class Bench:
 
 Body = Callable[[Bench], Coroutine[Any, Any, None]]
 Function = Callable[[Message], Awaitable[object]]
+
+
+class CountedBackoff(Backoff):
+    """Knows how many polls were empty: each is followed by a wait."""
+
+    empty = 0
+
+    def next_delay(self, *, found: bool) -> timedelta:
+        self.empty += 1
+        return super().next_delay(found=found)
+
+
+@dataclass(kw_only=True)
+class StandingClock:
+    """A sleep that lasts until the test says so, however long it was meant to be."""
+
+    slept: list[float] = field(default_factory=list)
+    _over: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(0))
+
+    async def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        await self._over.acquire()
+
+    def strike(self) -> None:
+        """One sleep is over."""
+        self._over.release()
 
 
 async def succeed(_message: Message) -> None:
@@ -107,7 +143,7 @@ async def fresh_bench(
 ) -> AsyncIterator[Bench]:
     account = StorageConnection(connection_string=azurite.connection_string)
     name = name or f"jobs-{uuid.uuid4().hex}"
-    lease = changes.pop("lease", timedelta(minutes=10))
+    sleep = changes.pop("sleep", asyncio.sleep)
     poison = poison_name(name)
     async with AsyncExitStack() as stack:
         queue = await stack.enter_async_context(account.queue(name))
@@ -126,7 +162,7 @@ async def fresh_bench(
             invoke=invoke,
             watchers=Watchers(),
             console=Console(),
-            lease=lease,
+            sleep=sleep,
         )
         yield Bench(processor=processor, seen=seen)
 

@@ -3,9 +3,7 @@
 import asyncio
 import base64
 import uuid
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
-from dataclasses import replace
+from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
@@ -13,13 +11,8 @@ from azure.core.exceptions import ResourceNotFoundError
 
 from devhost.azurite import Azurite
 from devhost.bindingdata import Message
-from devhost.connections import StorageConnection
 from devhost.queue_messages import poison_name
-from tests.host.queue_bench import (
-    Bench,
-    fail,
-    on_fresh_queue,
-)
+from tests.host.queue_bench import Bench, StandingClock, fail, on_fresh_queue, until
 
 
 @pytest.fixture
@@ -158,42 +151,50 @@ def test_message_released_by_another_meanwhile_is_left_to_it(
 
 def test_message_is_held_while_its_function_runs(on_bench: Callable[..., None]) -> None:
     """Half-way through the lease it is taken anew, and the last receipt deletes the message."""
+    clock, gate = StandingClock(), asyncio.Event()
 
     async def long(_message: Message) -> None:
-        await asyncio.sleep(5)
+        await gate.wait()
 
     async def body(bench: Bench) -> None:
-        await bench.queue.send_message("hello")
-        message = await bench.queue.receive_message(visibility_timeout=2)
+        await bench.queue.send_message("held")
+        message = await bench.queue.receive_message(visibility_timeout=1)
         assert message is not None
         work = asyncio.create_task(bench.processor.process(message))
-        while not work.done():
-            assert await bench.queue.receive_message() is None
-            await asyncio.sleep(0.1)
-        assert await bench.count() == 0
+        clock.strike()
+        await until(lambda: clock.slept == [300, 300])
+        await bench.queue.send_message("not held")  # its second ends after that of the other
+        await bench.queue.receive_message(visibility_timeout=1)
+        assert await bench.comes_back() == "not held"
+        gate.set()
+        await work
+        assert await bench.count() == 1
 
-    on_bench(body, long, lease=timedelta(seconds=2))
+    on_bench(body, long, sleep=clock.sleep)
 
 
 def test_message_lost_during_its_run_is_not_renewed_any_more(
     on_bench: Callable[..., None],
 ) -> None:
     """The renewal ends without a word; the run goes on."""
-    ended = asyncio.Event()
+    clock, gate = StandingClock(), asyncio.Event()
 
     async def long(_message: Message) -> None:
-        await asyncio.sleep(3)
-        ended.set()
+        await gate.wait()
 
     async def body(bench: Bench) -> None:
         await bench.queue.send_message("hello")
         message = await bench.receive()
+        others = asyncio.all_tasks()
         work = asyncio.create_task(bench.processor.process(message))
+        await until(lambda: clock.slept == [300])
         await bench.queue.delete_message(message.id, message.pop_receipt)
+        clock.strike()
+        await until(lambda: asyncio.all_tasks() - others == {work})  # the renewal has ended
+        gate.set()
         await work
-        assert ended.is_set()
 
-    on_bench(body, long, lease=timedelta(seconds=2))
+    on_bench(body, long, sleep=clock.sleep)
 
 
 def test_message_under_base64_is_decoded_and_poisoned_encoded(
@@ -253,17 +254,3 @@ def test_message_that_is_no_base64_without_poison_queue_stays(
 def test_poison_queue_name_follows_the_queue(queue: str, poison: str | None) -> None:
     """None for a poison queue itself, and none where the name would be too long."""
     assert poison_name(queue) == poison
-
-
-@asynccontextmanager
-async def _poison_bench(azurite: Azurite, bench: Bench, name: str) -> AsyncIterator[Bench]:
-    account = StorageConnection(connection_string=azurite.connection_string)
-    seen: list[Message] = []
-
-    async def invoke(message: Message) -> None:
-        seen.append(message)
-
-    async with account.queue(name) as queue:
-        yield Bench(
-            processor=replace(bench.processor, queue=queue, poison=None, invoke=invoke), seen=seen
-        )
