@@ -1,8 +1,7 @@
 """The listener of a queue, on real queues: when it polls, what it runs, how it stops."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 
@@ -15,17 +14,20 @@ from devhost.connections import StorageConnection
 from devhost.console import Console
 from devhost.errors import HostError
 from devhost.queue_messages import QueueProcessor, Watchers
-from devhost.queues import Backoff, QueueListener
+from devhost.queues import QueueListener
 from tests.host.queue_bench import (
     DEADLINE,
     OPTIONS,
     Bench,
+    CountedBackoff,
     fail,
     listening,
     on_fresh_queue,
     succeed,
     until,
 )
+
+MINUTE = timedelta(minutes=1)
 
 
 @pytest.fixture
@@ -36,11 +38,12 @@ def on_bench(azurite: Azurite) -> Callable[..., None]:
 
 def test_listener_does_not_create_its_queue(on_bench: Callable[..., None]) -> None:
     """A missing queue is just empty, and is found when it comes."""
+    polls = CountedBackoff(OPTIONS.max_polling_interval)
 
     async def body(bench: Bench) -> None:
         await bench.queue.delete_queue()
-        async with listening(bench):
-            await asyncio.sleep(0.5)  # time in which it would be created
+        async with listening(bench, polls):
+            await until(lambda: polls.empty >= 2)
             with pytest.raises(ResourceNotFoundError):
                 await bench.queue.get_queue_properties()
             await bench.queue.create_queue()
@@ -68,13 +71,13 @@ def test_listener_leases_what_it_receives_for_ten_minutes(on_bench: Callable[...
 
 def test_listener_runs_a_batch_and_the_threshold_at_most(on_bench: Callable[..., None]) -> None:
     """The next batch is asked for when no more than the threshold still run."""
-    gate, running, most = asyncio.Event(), 0, 0
+    gates, running, most = asyncio.Semaphore(0), 0, 0
 
     async def blocked(_message: Message) -> None:
         nonlocal running, most
         running += 1
         most = max(most, running)
-        await gate.wait()
+        await gates.acquire()
         running -= 1
 
     async def body(bench: Bench) -> None:
@@ -82,8 +85,12 @@ def test_listener_runs_a_batch_and_the_threshold_at_most(on_bench: Callable[...,
             await bench.queue.send_message("hello")
         async with listening(bench):
             await until(lambda: running == 4)
-            await asyncio.sleep(0.5)  # time in which too many would start
-            gate.set()
+            gates.release()
+            while await bench.count() == 9:
+                pass
+            assert (await bench.untouched(), len(bench.seen)) == (5, 4)
+            for _ in range(8):
+                gates.release()
             await until(lambda: len(bench.seen) == 9)
         assert most == 4
 
@@ -92,76 +99,59 @@ def test_listener_runs_a_batch_and_the_threshold_at_most(on_bench: Callable[...,
 
 def test_listener_of_one_at_a_time_never_overlaps(on_bench: Callable[..., None]) -> None:
     """Batch size 1 and threshold 0."""
-    running, most = 0, 0
-
-    async def work(_message: Message) -> None:
-        nonlocal running, most
-        running += 1
-        most = max(most, running)
-        await asyncio.sleep(0.05)
-        running -= 1
+    others: list[int] = []
 
     async def body(bench: Bench) -> None:
+        async def look_around(_message: Message) -> None:
+            others.append(await bench.untouched())
+
         for _ in range(5):
             await bench.queue.send_message("hello")
-        async with listening(bench):
-            await until(lambda: len(bench.seen) == 5 and running == 0)
-        assert most == 1
+        one = replace(bench.processor, invoke=look_around)
+        async with listening(Bench(processor=one)):
+            await until(lambda: len(others) == 5)
+        assert others == [4, 3, 2, 1, 0]
 
-    on_bench(body, work, batch_size=1)
+    on_bench(body, batch_size=1)
 
 
 def test_listener_after_messages_polls_again_without_a_wait(on_bench: Callable[..., None]) -> None:
     """Only an empty poll is followed by a wait."""
+    polls = CountedBackoff(MINUTE, MINUTE)
+    empty: list[int] = []
+
+    async def note(_message: Message) -> None:
+        empty.append(polls.empty)
 
     async def body(bench: Bench) -> None:
-        for _ in range(30):
+        for _ in range(5):
             await bench.queue.send_message("hello")
-        loop = asyncio.get_running_loop()
-        async with listening(bench):
-            started = loop.time()
-            await until(lambda: len(bench.seen) == 30)
-            assert loop.time() - started < 5
+        async with listening(bench, polls):
+            await until(lambda: polls.empty == 1)
+        assert empty == [0] * 5
 
-    on_bench(body, batch_size=1, max_polling_interval=timedelta(seconds=60))
+    on_bench(body, note, batch_size=1)
 
 
-@asynccontextmanager
-async def _poison_bench(azurite: Azurite, bench: Bench, name: str) -> AsyncIterator[Bench]:
-    account = StorageConnection(connection_string=azurite.connection_string)
-    seen: list[Message] = []
-
-    async def invoke(message: Message) -> None:
-        seen.append(message)
-
-    async with account.queue(name) as queue:
-        yield Bench(
-            processor=replace(bench.processor, queue=queue, poison=None, invoke=invoke), seen=seen
-        )
-
-
-def test_listener_hears_of_a_poison_copy_at_once(
-    azurite: Azurite, on_bench: Callable[..., None]
-) -> None:
+def test_listener_hears_of_a_poison_copy_at_once(on_bench: Callable[..., None]) -> None:
     """What this host puts on a queue cuts the wait of its poll short; what others put does not."""
-    minute = timedelta(minutes=1)
+    slow, usual = CountedBackoff(MINUTE, MINUTE), CountedBackoff(OPTIONS.max_polling_interval)
+    heard: list[tuple[bytes, int]] = []  # and after how many empty polls
+
+    async def mourn(message: Message) -> None:
+        heard.append((message.body, slow.empty))
 
     async def body(bench: Bench) -> None:
         await bench.poison.create_queue()
-        await bench.poison.send_message("first")
-        async with (
-            _poison_bench(azurite, bench, bench.poison.queue_name) as mourner,
-            listening(mourner, Backoff(minute, minute)),
-        ):
-            await until(lambda: len(mourner.seen) == 1)
-            await asyncio.sleep(0.5)  # time for the empty poll, after which it waits a minute
-            await bench.queue.send_message("second")
-            await bench.run_once()
-            await until(lambda: len(mourner.seen) == 2)
-            await asyncio.sleep(0.5)  # as before
+        poison = replace(bench.processor, queue=bench.poison, poison=None, invoke=mourn)
+        async with listening(Bench(processor=poison), slow), listening(bench, usual):
+            await until(lambda: slow.empty == 1)
             await bench.poison.send_message("from elsewhere")
-            await asyncio.sleep(0.5)  # time in which it would be heard of
-            assert len(mourner.seen) == 2
+            polled = usual.empty
+            await until(lambda: usual.empty >= polled + 2)  # who waits no minute would have it
+            await bench.queue.send_message("from here")
+            await until(lambda: len(heard) == 2)
+        assert sorted(heard) == [(b"from elsewhere", 1), (b"from here", 1)]
 
     on_bench(body, fail, max_dequeue_count=1)
 
