@@ -13,7 +13,6 @@ def say(function: str, timer: func.TimerRequest) -> None:
     """One line with all that a timer tells."""
     facts = {
         "function": function,
-        "at": time.time(),
         "pastDue": timer.past_due,
         "status": timer.schedule_status,
         "schedule": timer.schedule,
