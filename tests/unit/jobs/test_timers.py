@@ -4,7 +4,8 @@ from tests.unit.api.registered import functions
 
 FUNCTIONS = functions()
 POLICIES = {name: each.get_settings_dict("retry_policy") for name, each in FUNCTIONS.items()}
-TIMERS = ("cleanup_abandoned_drafts", "repair_unattended_drafts")
+TRIGGERS = {name: each.get_trigger() for name, each in FUNCTIONS.items()}
+TIMERS = [name for name, trigger in TRIGGERS.items() if trigger.type == "timerTrigger"]
 
 
 def test_timers_are_run_again_where_a_run_failed():
@@ -22,6 +23,6 @@ def test_nothing_but_the_timers_has_a_retry_policy():
 
 def test_timers_do_not_run_at_each_start():
     """A restart or another instance is no reason to clean up; the host keeps the schedule."""
-    triggers = [FUNCTIONS[name].get_trigger().get_dict_repr() for name in TIMERS]
+    triggers = [TRIGGERS[name].get_dict_repr() for name in TIMERS]
     assert [trigger.get("runOnStartup", False) for trigger in triggers] == [False, False]
     assert [trigger.get("useMonitor", True) for trigger in triggers] == [True, True]
