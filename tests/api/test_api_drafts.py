@@ -74,6 +74,7 @@ def test_links_are_the_same_within_the_hour(service, api):
         ("display", "image/webp"),
         ("thumb", "image/webp"),
         ("original-display", "image/webp"),
+        ("original-thumb", "image/webp"),
         ("original", "application/octet-stream"),
     ],
 )
