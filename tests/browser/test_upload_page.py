@@ -1,8 +1,6 @@
 """Photos in: what the page shows while they are sent, processed, refused and retried."""
 
 import re
-import time
-from itertools import pairwise
 
 import pytest
 from playwright.sync_api import expect
@@ -97,40 +95,86 @@ def test_photo_that_can_never_work_has_no_retry(visit):
     assert visitor.page.get_by_role("button", name=re.compile("Try again")).count() == 0
 
 
+class Clock:
+    """The clock of a page, and how often the page asked for states."""
+
+    def __init__(self, page):
+        self.page, self.asked = page, 0
+        page.on("request", self._count)
+        page.clock.install(time=0)
+
+    def _count(self, request):
+        self.asked += bool(STATUS.search(request.url))
+
+    def pass_(self, seconds):
+        """Calls to which the time led are counted: a later one has its answer."""
+        self.page.clock.run_for(round(seconds * 1000))
+        self.page.evaluate("fetch(document.body.dataset.base + '/health/live')")
+
+
 def test_page_asks_only_while_something_is_processing(visit):
-    """No status call before, none after, and none sooner than it was told to wait."""
-    visitor = visit()
-    page = visitor.page
-    asked = []
-    page.on("request", lambda r: STATUS.search(r.url) and asked.append(time.monotonic()))
-    page.wait_for_timeout(2500)
-    assert asked == []
+    """No status call before, and none after."""
+    visitor = visit(at_once=False)
+    clock = Clock(visitor.page)
+    visitor.page.goto(f"{visitor.service.host.base_url}/app")
+    expect(visitor.page.locator("#empty")).to_be_visible()
+    clock.pass_(600)
+    assert clock.asked == 0
     visitor.choose(PHOTOS[0])
     visitor.wait_for("Ready", 1)
-    number = len(asked)
-    page.wait_for_timeout(4500)
-    assert len(asked) == number
-    gaps = [later - sooner for sooner, later in pairwise(asked)]
-    assert [gap for gap in gaps if gap < 1.5] == []
+    asked = clock.asked
+    assert asked > 0
+    clock.pass_(600)
+    assert clock.asked == asked
 
 
-def test_page_that_is_hidden_asks_less_often(visit):
-    """At most every eight seconds instead of every two; at once when it is seen again."""
-    visitor = visit(at_once=False)
-    page = visitor.page
-    page.add_init_script(
-        "window.unseen = true;"
-        "Object.defineProperty(document, 'hidden', {get: () => window.unseen});"
+@pytest.fixture
+def told(visit):
+    """`told(7, hidden=True)` is the clock, which stands, of a page told to ask again in 7 s."""
+
+    def open_page(seconds, *, hidden):
+        visitor = visit(at_once=False)
+        page, clock = visitor.page, Clock(visitor.page)
+        page.add_init_script(
+            f"window.unseen = {str(hidden).lower()};"
+            "Object.defineProperty(document, 'hidden', {get: () => window.unseen});"
+        )
+        draft_id = visitor.service.place(visitor.owner, status=DraftStatus.PROCESSING).id
+        draft = visitor.api.get(f"/wardrobe/drafts/{draft_id}").json()
+        moved = draft | {"attempts": 1, "stage": "Rendered"}
+        answer = {"drafts": [moved], "retryAfterSeconds": seconds}
+        page.route(STATUS, lambda route: route.fulfill(json=answer))
+        page.clock.pause_at(1)
+        page.goto(f"{visitor.service.host.base_url}/app")
+        expect(page.locator(".tile")).to_have_count(1)
+        clock.pass_(0.001)
+        expect(page.get_by_text("Reading colours")).to_be_visible()
+        assert clock.asked == 1
+        return clock
+
+    return open_page
+
+
+@pytest.mark.parametrize(
+    ("seconds", "hidden", "waits"), [(7, False, 7), (2, True, 15), (7, True, 28), (30, True, 60)]
+)
+def test_page_asks_no_sooner_than_it_was_told(told, seconds, hidden, waits):
+    """Where nobody sees it four times as long, but from fifteen seconds to a minute."""
+    clock = told(seconds, hidden=hidden)
+    clock.pass_(waits - 0.001)
+    assert clock.asked == 1
+    clock.pass_(0.001)
+    assert clock.asked == 2
+
+
+def test_page_that_is_seen_again_asks_at_once(told):
+    """It waits no longer than it takes to look at it."""
+    clock = told(7, hidden=True)
+    clock.page.evaluate(
+        "window.unseen = false; document.dispatchEvent(new Event('visibilitychange'))"
     )
-    visitor.service.place(visitor.owner, status=DraftStatus.PROCESSING)
-    asked = []
-    page.on("request", lambda r: STATUS.search(r.url) and asked.append(r.url))
-    page.goto(f"{visitor.service.host.base_url}/app")
-    page.wait_for_timeout(6000)
-    assert len(asked) == 1
-    page.evaluate("window.unseen = false; document.dispatchEvent(new Event('visibilitychange'))")
-    page.wait_for_timeout(700)
-    assert len(asked) == 2
+    clock.pass_(0.001)
+    assert clock.asked == 2
 
 
 def test_lost_connection_is_told_and_mended(visit):
