@@ -8,6 +8,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
 from shared.domain.draft import DraftStatus, Metadata
+from shared.domain.pictures import Color
 
 STATUS = re.compile(r"/wardrobe/drafts/status")
 UPLOAD = re.compile(r"/wardrobe/drafts$")
@@ -206,19 +207,51 @@ def test_pages_fit_a_phone(visit, path, content):
     visitor.keep(f"phone-8-{path}")
 
 
-def test_buttons_are_large_enough_to_touch(visit):
-    """On a phone each button that is shown has the height of a finger."""
+def on_screen(scope):
+    """The words of the buttons that are shown; each has the size of a finger and lies in view."""
+    buttons = scope.get_by_role("button").all()
+    for button in buttons:
+        box = button.bounding_box()
+        assert min(box["width"], box["height"]) >= 36, button.inner_text()
+        assert box["x"] >= 0, button.inner_text()
+        assert box["x"] + box["width"] <= 390, button.inner_text()
+    return [button.inner_text() for button in buttons]
+
+
+def test_tiles_on_a_phone_have_their_buttons(visit):
+    """What can be done in each state, large enough to touch."""
     visitor = visit("phone")
-    page = visitor.page
-    visitor.service.ready(visitor.api)
+    page, service = visitor.page, visitor.service
+    for status in ("Uploading", "Processing", "Ready", "Accepted"):
+        service.place(visitor.owner, status=DraftStatus(status))
+    service.fail(visitor.owner, service.place(visitor.owner).id)
     page.reload()
-    page.wait_for_selector(".tile")
-    heights = page.eval_on_selector_all(
-        "button:not([hidden])", "all => all.map(one => one.getBoundingClientRect().height)"
-    )
-    shown = [height for height in heights if height]
-    assert shown, "a tile has buttons"
-    assert min(shown) >= 36
+    expect(page.locator(".tile")).to_have_count(5)
+    assert on_screen(page.locator("header, .drop, .bar")) == [
+        "Choose photos",
+        "Accept the ready one",
+    ]
+    tiles = {tile.get_attribute("data-status"): tile for tile in page.locator(".tile").all()}
+    assert {status: on_screen(tile) for status, tile in tiles.items()} == {
+        "Uploading": ["Delete"],
+        "Processing": ["Accept when ready", "Delete"],
+        "Ready": ["Accept", "Correct", "Undo cut-out"],
+        "Accepted": ["Correct", "Undo cut-out"],
+        "Failed": ["Try again", "Delete"],
+    }
+
+
+def test_dialog_on_a_phone_has_its_buttons(visit):
+    """One for each colour too, large enough to touch."""
+    visitor = visit("phone")
+    named = Metadata(category="Hat", colors=(Color(name="Teal", hex="#008080", share=1.0),))
+    visitor.service.place(visitor.owner, status=DraftStatus.READY, metadata=named)
+    page = visitor.page
+    page.reload()
+    page.get_by_role("button", name=re.compile("^Correct")).click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_be_visible()
+    assert on_screen(dialog) == ["×", "×", "Delete", "Save", "Save and accept"]
 
 
 def test_description_page_shows_every_operation(visit):
