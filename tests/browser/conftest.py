@@ -8,7 +8,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from devhost.azurite import Azurite
 from tests.api.service import ROOT, Service, running
@@ -18,6 +18,7 @@ FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking",
     "--disable-component-update", "--disable-sync", "--no-first-run",
 )  # fmt: skip
+PATIENCE = 90_000  # milliseconds for a page or a photo, on a machine that does other things too
 WIDTHS = {"desktop": {"width": 1280, "height": 900}, "phone": {"width": 390, "height": 844}}
 _numbers = count(1)
 
@@ -35,6 +36,7 @@ def browser() -> Iterator[Browser]:
         pytest.fail("These tests need Chromium: apt-get install chromium")
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=path, args=list(FLAGS))
+        expect.set_options(timeout=PATIENCE)
         yield chromium
         chromium.close()
 
@@ -52,13 +54,12 @@ class Visitor:
         """How many tiles have this status; all without one."""
         return self.page.locator(f'.tile[data-status="{status}"]' if status else ".tile").count()
 
-    def wait_for(self, status: str, number: int, *, timeout: float = 90) -> None:
+    def wait_for(self, status: str, number: int) -> None:
         """Until that many tiles have the status."""
         self.page.wait_for_function(
             "([status, number]) => document.querySelectorAll("
             "`.tile[data-status='${status}']`).length === number",
             arg=[status, number],
-            timeout=timeout * 1000,
         )
 
     def choose(self, *photos: Path) -> None:
@@ -80,6 +81,7 @@ def visit(service: Service, browser: Browser) -> Iterator[Callable[..., Visitor]
         owner = f"visitor-{next(_numbers)}"
         headers = {"X-Owner-Id": owner}
         context = browser.new_context(viewport=WIDTHS[width], **options)
+        context.set_default_timeout(PATIENCE)
         context.route(
             f"{service.host.base_url}/**",
             lambda route: route.continue_(headers=route.request.headers | headers),

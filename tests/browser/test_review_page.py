@@ -130,7 +130,7 @@ def test_accept_all_goes_on_after_a_photo_that_has_changed(visit):
         re.compile("/accept$"), lambda route: route.fulfill(status=409, json=refused), times=1
     )
     page.get_by_role("button", name="Accept all 2 ready").click()
-    visitor.wait_for("Accepted", 1, timeout=20)
+    visitor.wait_for("Accepted", 1)
     expect(page.locator(".tile").get_by_text("It failed.")).to_be_visible()
 
 

@@ -183,7 +183,7 @@ def test_lost_connection_is_told_and_mended(visit):
     page = visitor.page
     page.route(STATUS, lambda route: route.abort())
     visitor.choose(PHOTOS[0])
-    expect(page.locator("#notice")).to_contain_text("connection is lost", timeout=15000)
+    expect(page.locator("#notice")).to_contain_text("connection is lost")
     page.unroute(STATUS)
     visitor.wait_for("Ready", 1)
     expect(page.locator("#notice")).to_be_hidden()
@@ -253,7 +253,7 @@ def test_upload_does_not_wait_for_a_key_for_ever(visit):
     visitor.choose(PHOTOS[0])
     expect(page.locator("#notice")).to_contain_text("Held.")
     page.clock.fast_forward(131_000)
-    visitor.wait_for("Rejected", 1, timeout=20)
+    visitor.wait_for("Rejected", 1)
     assert len(set(keys)) == 1
 
 
