@@ -112,11 +112,8 @@ class Blobs(Protocol):
         """Write or overwrite; the new ETag."""
         ...
 
-    def read(self, name: str, *, etag: str | None = None, first: int | None = None) -> bytes | None:
-        """The bytes, or the `first` of them; None when missing.
-
-        Raises ConflictError when `etag` no longer fits.
-        """
+    def read(self, name: str, *, etag: str | None = None) -> bytes | None:
+        """The bytes; None when missing. Raises ConflictError when `etag` no longer fits."""
         ...
 
     def info(self, name: str) -> BlobInfo | None: ...

@@ -94,12 +94,11 @@ class AzureBlobs:
             )
         return str(answer["etag"])
 
-    def read(self, name: str, *, etag: str | None = None, first: int | None = None) -> bytes | None:
+    def read(self, name: str, *, etag: str | None = None) -> bytes | None:
         fence = {"etag": etag, "match_condition": MatchConditions.IfNotModified} if etag else {}
-        part = {"offset": 0, "length": first} if first else {}
         with translate_storage_errors():
             try:
-                return self._client.download_blob(name, **part, **fence).readall()  # type: ignore[call-overload]
+                return self._client.download_blob(name, **fence).readall()  # type: ignore[call-overload]
             except ResourceNotFoundError as error:
                 _raise_unless_missing(error)
                 return None
