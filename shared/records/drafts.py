@@ -20,6 +20,7 @@ from shared.records.due import DueIndex, entry_of
 _NOT_STORED = frozenset({"etag"})
 _NEIGHBOURS_MS = 60_000  # ids this close together are read as one range
 _EVENTS_A_TRANSACTION = 99
+_MOST_ROWS = 1000
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -95,24 +96,23 @@ class DraftStore:
         size: int,
         after: str | None = None,
         wanted: Callable[[Draft], bool] | None = None,
-        most_rows: int = 1000,
     ) -> DraftPage:
         """Up to `size` drafts, of those that are `wanted`, after the row key `after`.
 
-        Reads at most `most_rows`, and no more than `size` at once where all are wanted. A damaged
+        Reads at most 1,000 rows, and no more than `size` at once where all are wanted. A damaged
         row is told and left out.
         """
         whole = Span.prefix(owner_key(owner_id), "d~")
         span = replace(whole, key_from=None, key_after=after) if after else whole
         drafts: list[Draft] = []
         last = None
-        at_once = min(most_rows, 1000) if wanted else size
+        at_once = _MOST_ROWS if wanted else size
         for number, row in enumerate(self._table.query(span, page=at_once), 1):
             last = row.key
             draft = _readable(row)
             if draft and draft.deleted_at is None and (wanted is None or wanted(draft)):
                 drafts.append(draft)
-            if len(drafts) == size or number == most_rows:
+            if len(drafts) == size or number == _MOST_ROWS:
                 return DraftPage(drafts=tuple(drafts), after=last)
         return DraftPage(drafts=tuple(drafts), after=None)
 
