@@ -133,7 +133,7 @@ def _act(
     return ended
 
 
-def close_lost(job: str, deps: Dependencies) -> int:
+def close_lost(job: str, deps: Dependencies) -> None:
     """Windows that were claimed by a run that died: a dead letter each, and failed."""
     runs, now = JobRuns(deps.jobruns_table), deps.clock()
     runs.drop_old(job, now)
@@ -149,7 +149,6 @@ def close_lost(job: str, deps: Dependencies) -> int:
             runs.close_window(failed)
         except ConflictError:  # another host has said so
             continue
-    return len(lost)
 
 
 def _refuse(trigger: str, code: str, detail: str) -> None:
