@@ -98,7 +98,7 @@ class Admin:
             return Call(reason=REASON, data=call.data, metadata=call.metadata)
         status = await self._store.read(function.name) if self._store else None
         schedule = parse_schedule(function.trigger["schedule"])
-        return timer_call(function, schedule, status, now=datetime.now(UTC), reason=REASON)
+        return timer_call(schedule, status, now=datetime.now(UTC), reason=REASON)
 
 
 async def _nothing(_request: web.Request) -> web.Response:
