@@ -9,7 +9,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from shared.api.exchange import Answer, Request
-from shared.domain.draft import Metadata
+from shared.domain.draft import UNCATEGORISED
 from shared.domain.errors import RequestError
 from shared.identity import EASYAUTH, KEY
 from shared.settings import Settings
@@ -46,7 +46,7 @@ def app_page(
     """The upload page. 404 where only a back end may call: it could not sign anybody in."""
     _refuse_in_key_mode(mode)
     config = {
-        "categories": [*settings().categories, Metadata().category],
+        "categories": [*settings().categories, UNCATEGORISED],
         "palette": palette,
         "signIn": _SIGN_IN if mode == EASYAUTH else None,
     }
