@@ -27,7 +27,7 @@ from shared.api.openapi_parts import (
     UPLOAD_BODY,
 )
 from shared.api.presenting import VARIANTS
-from shared.api.reading import CONTINUATION, MAX_IDS, MAX_PAGE
+from shared.api.reading import CONTINUATION, MAX_IDS, MAX_PAGE, PAGE
 from shared.domain.draft import DraftStatus
 
 
@@ -118,7 +118,7 @@ DRAFT_OPERATIONS: Mapping[str, Operation] = {
             ),
             Parameter(
                 name="pageSize",
-                schema={"type": "integer", "minimum": 1, "maximum": MAX_PAGE, "default": 20},
+                schema={"type": "integer", "minimum": 1, "maximum": MAX_PAGE, "default": PAGE},
             ),
             Parameter(
                 name="continuation",

@@ -28,7 +28,7 @@ from shared.api.openapi_parts import (
     SKIP,
     UNKNOWN,
 )
-from shared.api.ops import MOST_LETTERS
+from shared.api.ops import LETTERS, MOST_LETTERS
 
 SERVICE_OPERATIONS: Mapping[str, Operation] = {
     "create_image_v1": Operation(
@@ -106,7 +106,7 @@ SERVICE_OPERATIONS: Mapping[str, Operation] = {
                     "type": "integer",
                     "minimum": 1,
                     "maximum": MOST_LETTERS,
-                    "default": 100,
+                    "default": LETTERS,
                 },
             ),
         ),
