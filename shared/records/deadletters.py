@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -101,6 +102,11 @@ def letter_of(
         generation=draft.generation,
         attempts=draft.attempts,
     )
+
+
+def name_of_bytes(content: bytes) -> str:
+    """Of a letter that is known by its body or its message's id alone."""
+    return hashlib.sha256(content).hexdigest()[:16]
 
 
 def name_of(draft: Draft) -> str:
