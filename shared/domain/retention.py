@@ -17,10 +17,10 @@ UNATTENDED_BEHIND_HEAD = timedelta(minutes=1)
 class Retention:
     """Lifetimes by setting; `ready` None keeps for ever."""
 
-    uploading: timedelta = timedelta(hours=24)
-    failed: timedelta = timedelta(days=7)
-    ready: timedelta | None = None
-    stale: timedelta = timedelta(hours=2)  # Processing longer than this and unattended fails
+    uploading: timedelta
+    failed: timedelta
+    ready: timedelta | None
+    stale: timedelta  # Processing longer than this and unattended fails
 
 
 def expires_at(draft: Draft, retention: Retention) -> datetime | None:
