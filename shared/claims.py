@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from threading import Event as Signal
 from threading import Lock, Thread
-from types import TracebackType
 
 from shared import telemetry
 from shared.domain import lifecycle
@@ -148,12 +147,7 @@ class Run(AbstractContextManager["Run"]):
         self._heart.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._over.set()
         self._heart.join()
 

@@ -6,11 +6,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from azure.core.exceptions import (
-    AzureError,
-    HttpResponseError,
-    ServiceRequestError,
-)
+from azure.core.exceptions import AzureError, HttpResponseError, ServiceRequestError
 
 from shared.domain.errors import AlreadyExistsError, ConflictError, StorageUnavailableError
 
