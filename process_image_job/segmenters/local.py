@@ -39,16 +39,18 @@ class Refinement:
     opens: bool  # whether regions that only the background's colours explain are taken out
     crumb: float  # loose parts smaller than this share of the largest are dropped
     sample: int  # the cut's first colours are looked for on a copy reduced that many times
-    say: float  # weight of the probability beside the smoothed cut, where the outline runs at last
+    prior_weight: float  # of the probability in its mean with the cut, which draws the outline
     calibration: Calibration
 
 
 # The model knows a print from a hole, but sees outlines coarsely: more of them is left to the cut.
 # The guesses may leave nothing of a striped garment but its stripes; a second shoe is larger.
 GUESSED = Refinement(
-    undecided=0.2, opens=True, crumb=0.05, sample=1, say=0.0, calibration=OF_GUESSES
+    undecided=0.2, opens=True, crumb=0.05, sample=1, prior_weight=0.0, calibration=OF_GUESSES
 )
-LEARNED = Refinement(undecided=0.1, opens=False, crumb=0.1, sample=2, say=0.3, calibration=OF_MODEL)
+LEARNED = Refinement(
+    undecided=0.1, opens=False, crumb=0.1, sample=2, prior_weight=0.3, calibration=OF_MODEL
+)
 
 
 class LocalSegmenter:
@@ -90,8 +92,8 @@ def _refined(
     likely = tidied(probability > 0.5, how.crumb)
     surely, surely_not = probability > 1 - how.undecided, probability < how.undecided
     cut = outlined(small, likely, surely, surely_not, how.sample)
-    if how.say:
-        cut = _smoothed(cut, probability, how.say)
+    if how.prior_weight:
+        cut = _smoothed(cut, probability, how.prior_weight)
     photo, mask = working_copy(small, _OUTLINE_SIDE), tidied(cut, how.crumb)
     if how.opens:
         mask = opened(photo, mask)
@@ -103,7 +105,7 @@ def _refined(
     )
 
 
-def _smoothed(cut: Mask, probability: Floats, say: float) -> Mask:
+def _smoothed(cut: Mask, probability: Floats, weight: float) -> Mask:
     """The cut without its thin teeth and notches, but where the probability wants them."""
     evened = cv2.blur(cut.astype(np.float32), (5, 5))
-    return (1 - say) * evened + say * probability > 0.5
+    return (1 - weight) * evened + weight * probability > 0.5
