@@ -1,4 +1,4 @@
-"""Clears a mask of crumbs and pinholes; real openings stay open."""
+"""Clears a mask of crumbs and pinholes; real holes stay open."""
 
 from __future__ import annotations
 

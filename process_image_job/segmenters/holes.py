@@ -1,4 +1,4 @@
-"""Opens what lies inside a mask and is plainly background: inside a ring, a hanger, two straps."""
+"""Cuts holes where a mask covers what is plainly background: inside a ring, between two straps."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LEAST_OUTSIDE = 0.05  # without a view of the background nothing can be compare
 _SQUARE = np.ones((3, 3), np.uint8)
 
 
-def opened(photo: Working, mask: Mask) -> Mask:
+def with_holes(photo: Working, mask: Mask) -> Mask:
     """The mask (h, w) without regions that only the background's colours explain."""
     if float((~mask).mean()) < _LEAST_OUTSIDE:
         return mask
