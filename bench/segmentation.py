@@ -105,7 +105,7 @@ def summary(scores: Sequence[Score]) -> dict[str, float]:
     }
 
 
-def contact_sheet(worst: Sequence[tuple[Score, Path, Path, Pixels]]) -> Image.Image:
+def worst_sheet(worst: Sequence[tuple[Score, Path, Path, Pixels]]) -> Image.Image:
     """Each photo with what was cut away darkened, and the true outline in red."""
     cell, columns = (200, 280), 8
     rows = -(-len(worst) // columns)
@@ -130,7 +130,7 @@ def main() -> None:
     results.sort(key=lambda each: each[0].iou)
     figures = summary([each[0] for each in results])
     if options.sheet:
-        contact_sheet(results[:WORST]).save(options.sheet)
+        worst_sheet(results[:WORST]).save(options.sheet)
     if options.json:
         scores = [asdict(each[0]) for each in results]
         print(json.dumps({"summary": figures, "photos": scores}, indent=1))
