@@ -44,13 +44,15 @@ class Score:
 
 
 def pairs(count: int | None = None) -> list[tuple[str, Path, Path]]:
-    """(name, photo, mask), evenly taken from all classes."""
+    """(name, photo, mask), evenly taken from all classes. Ends the program where there are none."""
     photos = sorted(DATA.glob("*/*.jpg"))
     found = [
         (f"{photo.parent.name}/{photo.stem}", photo, DATA / "masks" / f"{photo.stem}.png")
         for photo in photos
         if (DATA / "masks" / f"{photo.stem}.png").exists()
     ]
+    if not found:
+        raise SystemExit(f"There are no reference photos with masks in {DATA}.")
     return found if count is None else found[:: max(1, len(found) // count)][:count]
 
 
