@@ -53,6 +53,7 @@ class Attention:
 
     @property
     def complete(self) -> bool:
+        """Whether the head of the queue is known."""
         return self.head != _UNKNOWN_HEAD
 
 

@@ -63,6 +63,7 @@ def end_exhausted(
 def keep_letter(
     draft: Draft, delivery: Delivery, reason: DraftError, why: str, deps: Dependencies
 ) -> None:
+    """The dead letter of a draft's end; the same generation keeps it once."""
     letter = letter_of(
         draft,
         body=delivery.body,

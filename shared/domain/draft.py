@@ -87,6 +87,7 @@ class Pictures:
     original_blur_hash: str | None = None
 
     def blobs(self) -> Iterator[str]:
+        """Full names, the mask's first."""
         if self.mask:
             yield self.mask
         for rendition in self.renditions.values():

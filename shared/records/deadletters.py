@@ -110,6 +110,7 @@ def name_of_bytes(content: bytes) -> str:
 
 
 def name_of(draft: Draft) -> str:
+    """Of the letter of its generation's end."""
     return f"{draft.id}-{draft.generation}"
 
 

@@ -62,7 +62,7 @@ class DraftStore:
         return None if draft.deleted_at else draft
 
     def load(self, partition: str, row_key: str) -> Draft | None:
-        """The row as it is, a tombstone too."""
+        """The row as it is, a tombstone too. Raises ValueError for a damaged one."""
         row = self._table.get(partition, row_key)
         return _draft(row) if row else None
 

@@ -37,7 +37,7 @@ _TRANSPORT: dict[str, Any] = {
 
 
 class Services:
-    """The three storage services behind the prefix `DRAFTS`."""
+    """Clients of the three; `local` where they came by connection string: then the app sets up."""
 
     def __init__(
         self, blobs: BlobServiceClient, queues: QueueServiceClient, tables: TableServiceClient
@@ -66,6 +66,7 @@ class Services:
 
     @classmethod
     def from_connection_string(cls, text: str) -> Services:
+        """Raises SettingsError for a text that is none."""
         try:
             services = cls(
                 BlobServiceClient.from_connection_string(text, **_TRANSPORT),
