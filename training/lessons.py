@@ -7,7 +7,7 @@ from pathlib import Path
 import cv2
 import numpy as np
 
-SIDE = 256  # photos are kept at this size; training warps them to 128 .. 192
+SIDE = 256  # photos are kept at this size; training warps them to 128 .. 224
 BACKGROUND_SIDE = 128
 _GRID = 32  # a background rectangle is looked for on this grid
 _LEAST_SHARE = 0.08  # of the photo, else its background or cloth is not used
