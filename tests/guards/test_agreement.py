@@ -9,6 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from devhost.ncrontab import Crontab
+from process_image_job.pipeline import STEPS
 from shared.domain.draft import DraftStatus
 from shared.domain.retention import SETTLED
 from shared.ncrontab import values_of
@@ -123,6 +124,13 @@ def test_every_setting_is_documented():
     """The settings page names each one."""
     page = (ROOT / "docs" / "settings.md").read_text()
     assert [name for name in setting_texts() if f"`{name}`" not in page] == []
+
+
+def test_pipeline_page_lists_the_steps_in_order():
+    """Behind the probe, which is no step of the worker."""
+    page = (ROOT / "docs" / "pipeline.md").read_text()
+    listed = re.findall(r"^\| `(\w+)`", page, re.MULTILINE)
+    assert listed == ["probe", *(step.__name__ for step in STEPS)]
 
 
 _PARTS = st.sampled_from(
