@@ -1,4 +1,7 @@
-"""What training reads: photos with soft mask labels; bare background and plain cloth cut out."""
+"""The training set: photos with the pseudo-labels of `training.teach`, and what is cut out of them.
+
+Bare backgrounds and plain cloth are cut out: random views lay garments on them.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
