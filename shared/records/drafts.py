@@ -129,16 +129,13 @@ class DraftStore:
         outcome is unknown: then the caller reads the rows.
         """
         changes: list[Change] = []
-        stamped: list[Draft] = []
+        stamped: dict[int, Draft] = {}  # by the place of its row
         for draft, event in announced:
             numbered, events = history.number(_stamp(draft), [event], outbox=self._outbox)
-            stamped.append(numbered)
+            stamped[len(changes)] = numbered
             changes += [Insert(_row(numbered)), *history.inserts(numbered, events)]
         etags = self._table.transact([*changes, *beside])
-        positions = [index for index, change in enumerate(changes) if _is_draft_row(change)]
-        return [
-            replace(draft, etag=etags[at]) for draft, at in zip(stamped, positions, strict=True)
-        ]
+        return [replace(draft, etag=etags[at]) for at, draft in stamped.items()]
 
     def save(self, before: Draft, after: Draft, *events: Event, now: datetime) -> Draft:
         """Write `after` where the row is still `before`, with its events, and keep it due.
@@ -243,7 +240,3 @@ def _draft(row: Row) -> Draft:
 
 def _readable(row: Row) -> Draft | None:
     return readable(Draft, row, etag=row.etag)
-
-
-def _is_draft_row(change: Change) -> bool:
-    return change.row.key.startswith("d~")
