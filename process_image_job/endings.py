@@ -44,7 +44,7 @@ def end_run(job: Job, error: Exception) -> None:
         )
     else:
         reason = exhausted_error(draft, job.deps.clock())
-        keep_letter(draft, job.delivery, reason, str(error), job.deps)
+        _keep_letter(draft, job.delivery, reason, str(error), job.deps)
     stored = job.run.apply(lambda row, now: failed_step(row, reason, now))
     after_failure(draft, stored, reason, job.deps, permanent=isinstance(error, BadImageError))
 
@@ -56,11 +56,11 @@ def end_exhausted(
     counted = count_lost(draft)
     with telemetry.about(draft, delivery.message.traceparent):
         reason = exhausted_error(counted, deps.clock())
-        keep_letter(counted, delivery, reason, why, deps)
+        _keep_letter(counted, delivery, reason, why, deps)
         end_draft(draft, reason, deps)
 
 
-def keep_letter(
+def _keep_letter(
     draft: Draft, delivery: Delivery, reason: DraftError, why: str, deps: Dependencies
 ) -> None:
     """The dead letter of a draft's end; the same generation keeps it once."""

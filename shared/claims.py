@@ -80,7 +80,7 @@ def claim(
             return Skipped(why)
         assert draft is not None
         now = clock()
-        wait_for_others(draft, message, now)
+        _wait_for_others(draft, message, now)
         if draft.attempts >= attempt_limit(draft, settings):
             return Exhausted(draft)
         try:
@@ -99,7 +99,7 @@ def reason_to_skip(draft: Draft | None, message: JobMessage) -> str | None:
     return "older_generation" if message.generation < draft.generation else None
 
 
-def wait_for_others(draft: Draft, message: JobMessage, now: datetime) -> None:
+def _wait_for_others(draft: Draft, message: JobMessage, now: datetime) -> None:
     """Raises while the message has to wait; work that others may still lose is never dropped."""
     if message.generation > draft.generation:
         raise MessageAheadError

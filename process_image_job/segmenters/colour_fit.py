@@ -27,7 +27,7 @@ _ROUNDS = 6
 _FIRST_BACKGROUND = 0.2  # weight that the frame keeps in later rounds
 
 
-def frame_trust(small: Working) -> Floats:
+def _frame_trust(small: Working) -> Floats:
     """How surely each pixel (h, w) is background by its place alone: 1 in the corners."""
     corner = np.minimum(np.minimum(small.down, small.across) * 1.5, 1) ** 2
     trust = _MID_SIDE + (1 - _MID_SIDE) * corner
@@ -40,7 +40,7 @@ def fitted_probability(small: Working, smoother: EdgeSmoother, place: Floats) ->
     The background is modelled twice, as seen and under level light: a floor that is brighter
     between two trouser legs than at the border is still the same floor.
     """
-    cells, trust = small.cells, frame_trust(small)
+    cells, trust = small.cells, _frame_trust(small)
     level = LightLeveller(small)
     middle = small.from_centre(_CENTRE, _CENTRE)
     prior = place + _FOR_CENTRE * np.clip(1 - middle, -1, 1) - _AGAINST_FRAME * trust
