@@ -33,9 +33,9 @@ class Result:
     strays: int  # there, and promised to nobody
     left: int  # not final
     unfinished: int  # final, with subscribers to tell or leftovers to remove: before the timers
-    ready_twice: int
-    short_ends: int  # exhausted or lost with fewer than five attempts
     forgotten: int  # the same, after them
+    ready_twice: int
+    short_ends: int  # exhausted or lost with attempts left
     unexplained: list[str]  # findings of the audit before the timers have cleared up
     orphans: list[str]  # and after
 
@@ -50,7 +50,7 @@ class Result:
             f"{self.lost} drafts are lost": self.lost > 0,
             f"{self.strays} drafts were promised to nobody": self.strays > 0,
             f"{self.ready_twice} drafts were Ready twice": self.ready_twice > 0,
-            f"{self.short_ends} ended before their fifth attempt": self.short_ends > 0,
+            f"{self.short_ends} ended before their last attempt": self.short_ends > 0,
             f"failed as {', '.join(sorted(odd))}": bool(odd),
             f"the audit found {len(self.orphans)}": bool(self.orphans),
         }
@@ -58,11 +58,13 @@ class Result:
 
 
 def drafts_of(ground: Rig) -> list[Draft]:
+    """Every draft there is. Raises StorageUnavailableError."""
     rows = ground.dependencies().drafts_table.query(Span())
     return [from_values(Draft, row.values) for row in rows if row.key.startswith("d~")]
 
 
 def count(ground: Rig, promised: Iterable[str], seconds: float) -> Result:
+    """Read everything, let the timers clear up, and read again; `promised` are ids of 202s."""
     deps = ground.dependencies()
     drafts, before = drafts_of(ground), audit(deps)
     _clear_up(ground)
@@ -84,7 +86,9 @@ def count(ground: Rig, promised: Iterable[str], seconds: float) -> Result:
         forgotten=sum(draft.unfinished for draft in drafts_of(ground)),
         ready_twice=sum(count > 1 for count in ready),
         short_ends=sum(
-            draft.attempts < 5 for draft in drafts if draft.error and draft.error.code in ENDS
+            draft.attempts < deps.settings.max_attempts
+            for draft in drafts
+            if draft.error and draft.error.code in ENDS
         ),
         unexplained=[f"{found.kind}: {found.what}" for found in before],
         orphans=[f"{found.kind}: {found.what}" for found in audit(deps)],

@@ -54,8 +54,8 @@ def main() -> int:
     console = Console()
     console.print("Starting the local host, Azurite and the app ...")
     with (
-        local_host(OUT / "host.log") as host,
-        httpx.Client(base_url=host.base_url, timeout=30) as api,
+        local_host(OUT / "host.log") as base_url,
+        httpx.Client(base_url=base_url, timeout=30) as api,
     ):
         tracks = upload(api, photos)
         watch(api, tracks, console)

@@ -52,8 +52,8 @@ def main() -> None:
     wanted = _arguments()
     OUT.mkdir(parents=True, exist_ok=True)
     with (
-        local_host(OUT / "http-host.log", settings=SETTINGS) as host,
-        httpx.Client(base_url=host.base_url, timeout=60) as api,
+        local_host(OUT / "http-host.log", settings=SETTINGS) as base_url,
+        httpx.Client(base_url=base_url, timeout=60) as api,
     ):
         figures = list(_measure(api, wanted))
     print(f"load average at the end: {os.getloadavg()[0]:.2f} on {os.cpu_count()} cores")

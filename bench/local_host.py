@@ -6,9 +6,8 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -16,35 +15,27 @@ _READY = "Ready: "
 _START_SECONDS = 60
 
 
-@dataclass(frozen=True, slots=True)
-class LocalHost:
-    """A host that serves: its API address and the file that its log goes to."""
-
-    base_url: str
-    log: Path
-    process: subprocess.Popen[bytes]
-
-
 class HostNotStartedError(Exception):
     """The host ended before it served; its log says why."""
 
 
 @contextmanager
-def local_host(
-    log: Path, *, settings: Mapping[str, str] | None = None, options: Sequence[str] = ()
-) -> Iterator[LocalHost]:
-    """Start the host and its Azurite on free ports, and end both afterwards."""
+def local_host(log: Path, *, settings: Mapping[str, str] | None = None) -> Iterator[str]:
+    """The API address of a host with its Azurite on free ports; both end with the block.
+
+    Raises HostNotStartedError.
+    """
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("wb") as out:
         process = subprocess.Popen(
-            [sys.executable, "-m", "devhost", "--port", "0", "--azurite-port", "0", *options],
+            [sys.executable, "-m", "devhost", "--port", "0", "--azurite-port", "0"],
             cwd=ROOT,
             env=os.environ | {"PYTHONUNBUFFERED": "1"} | dict(settings or {}),
             stdout=out,
             stderr=subprocess.STDOUT,
         )
         try:
-            yield LocalHost(base_url=_when_ready(process, log), log=log, process=process)
+            yield _when_ready(process, log)
         finally:
             process.terminate()
             process.wait(timeout=30)

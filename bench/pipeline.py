@@ -33,12 +33,17 @@ from process_image_job.garment_model import GarmentModel
 from process_image_job.namers.own_model import OwnModelNamer
 from process_image_job.segmenters.local import LocalSegmenter
 from process_image_job.steps.encode import QUALITY, webp
+from process_image_job.steps.renditions import DISPLAY, THUMB
 from process_image_job.steps.scale import area, fitted
-from process_image_job.values import Segmenter
+from process_image_job.values import ARCHIVE_SIDE, Segmenter
 from shared.settings import Settings
 
 PHOTOS = Path(__file__).resolve().parents[1] / "tests" / "photos"
-SIDES = [(2048, QUALITY["archive"]), (1024, QUALITY["display"]), (256, QUALITY["thumb"])]
+SIDES = [
+    (ARCHIVE_SIDE, QUALITY["archive"]),
+    (DISPLAY, QUALITY["display"]),
+    (THUMB, QUALITY["thumb"]),
+]
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "VIPS_CONCURRENCY": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 Stages = dict[str, tuple[float, float]]  # name -> CPU ms, wall ms

@@ -44,13 +44,15 @@ class Score:
 
 
 def pairs(count: int | None = None) -> list[tuple[str, Path, Path]]:
-    """(name, photo, mask), evenly taken from all classes."""
+    """(name, photo, mask), evenly taken from all classes. Ends the program where there are none."""
     photos = sorted(DATA.glob("*/*.jpg"))
     found = [
         (f"{photo.parent.name}/{photo.stem}", photo, DATA / "masks" / f"{photo.stem}.png")
         for photo in photos
         if (DATA / "masks" / f"{photo.stem}.png").exists()
     ]
+    if not found:
+        raise SystemExit(f"There are no reference photos with masks in {DATA}.")
     return found if count is None else found[:: max(1, len(found) // count)][:count]
 
 
@@ -105,7 +107,7 @@ def summary(scores: Sequence[Score]) -> dict[str, float]:
     }
 
 
-def contact_sheet(worst: Sequence[tuple[Score, Path, Path, Pixels]]) -> Image.Image:
+def worst_sheet(worst: Sequence[tuple[Score, Path, Path, Pixels]]) -> Image.Image:
     """Each photo with what was cut away darkened, and the true outline in red."""
     cell, columns = (200, 280), 8
     rows = -(-len(worst) // columns)
@@ -130,7 +132,7 @@ def main() -> None:
     results.sort(key=lambda each: each[0].iou)
     figures = summary([each[0] for each in results])
     if options.sheet:
-        contact_sheet(results[:WORST]).save(options.sheet)
+        worst_sheet(results[:WORST]).save(options.sheet)
     if options.json:
         scores = [asdict(each[0]) for each in results]
         print(json.dumps({"summary": figures, "photos": scores}, indent=1))

@@ -29,8 +29,6 @@ from shared.sending import MAX_RESENDS, send_again
 
 _STUCK = "Processing did not get going in time. Try again."
 _ABANDONED = "The photo was not uploaded in time. Choose it again."
-
-
 _COUNTED = 9_999  # more of them only cost the time that is up
 _UNKNOWN_HEAD = datetime(1970, 1, 1, tzinfo=UTC)  # everything may be waiting behind it
 
@@ -55,6 +53,7 @@ class Attention:
 
     @property
     def complete(self) -> bool:
+        """Whether the head of the queue is known."""
         return self.head != _UNKNOWN_HEAD
 
 

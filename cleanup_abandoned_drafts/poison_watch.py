@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -11,7 +10,7 @@ from shared import telemetry
 from shared.dependencies import Dependencies
 from shared.domain.errors import StorageUnavailableError
 from shared.ports import Queue, QueueMessage
-from shared.records.deadletters import DeadLetter
+from shared.records.deadletters import DeadLetter, name_of_bytes
 from shared.records.jobruns import JobReport
 
 _STUCK_DELIVERIES = 3  # a poison queue has no poison queue: its messages come back for ever
@@ -70,7 +69,7 @@ def _move(source: Queue, deps: Dependencies, *, least: int, queue: str) -> int:
     moved = 0
     for message in source.receive(_AT_ONCE, hide=_HIDE):
         if message.dequeue_count > least:  # this delivery counted
-            deps.letters.keep(_letter(message, queue), name=_name(message))
+            deps.letters.keep(_letter(message, queue), name=name_of_bytes(message.id.encode()))
             source.delete(message)
             moved += 1
         else:
@@ -88,7 +87,3 @@ def _letter(message: QueueMessage, queue: str) -> DeadLetter:
         body=message.body,
         dequeue_count=message.dequeue_count,
     )
-
-
-def _name(message: QueueMessage) -> str:
-    return hashlib.sha256(message.id.encode()).hexdigest()[:16]

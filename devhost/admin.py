@@ -15,14 +15,13 @@ from devhost.app import App
 from devhost.bindingdata import Message
 from devhost.console import ERROR
 from devhost.functions import Function
-from devhost.invoker import Call
+from devhost.invoker import BY_HOST_API, Call
 from devhost.queue_messages import queue_call
 from devhost.schedule import parse_schedule
 from devhost.timer_status import StatusStore
 from devhost.timers import timer_call
 from devhost.worker_process import FunctionFailedError
 
-REASON = "This function was programmatically called via the host APIs."
 VERSION = "4.devhost"
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -95,10 +94,10 @@ class Admin:
     async def _call(self, function: Function, given: str) -> Call:
         if function.kind == "queueTrigger":
             call = queue_call(function, Message(body=given.encode(), dequeue_count=0))
-            return Call(reason=REASON, data=call.data, metadata=call.metadata)
+            return Call(reason=BY_HOST_API, data=call.data, metadata=call.metadata)
         status = await self._store.read(function.name) if self._store else None
         schedule = parse_schedule(function.trigger["schedule"])
-        return timer_call(function, schedule, status, now=datetime.now(UTC), reason=REASON)
+        return timer_call(schedule, status, now=datetime.now(UTC), reason=BY_HOST_API)
 
 
 async def _nothing(_request: web.Request) -> web.Response:

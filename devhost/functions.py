@@ -12,8 +12,7 @@ from devhost.routing import Route, parse_route
 from devhost.schedule import parse_schedule
 from devhost.settings import Settings, UnresolvedNameError
 
-TRIGGERS = {"httptrigger": "httpTrigger", "queuetrigger": "queueTrigger"}
-TRIGGERS["timertrigger"] = "timerTrigger"
+TRIGGERS = {kind.lower(): kind for kind in ("httpTrigger", "queueTrigger", "timerTrigger")}
 # The bindings whose values this host carries; all else needs an extension it does not have.
 CARRIED = {*TRIGGERS, "http"}
 RESOLVED = ("queueName", "connection", "schedule")

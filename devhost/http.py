@@ -12,7 +12,7 @@ from devhost.answers import http_answer
 from devhost.app import App
 from devhost.errors import HostError
 from devhost.functions import Catalogue, Function
-from devhost.invoker import Call
+from devhost.invoker import BY_HOST_API, Call
 from devhost.routing import decode_path
 from devhost.worker_process import Data, FunctionFailedError
 
@@ -65,7 +65,7 @@ class Front:
         if function is None or function.disabled:
             return web.Response(status=404)
         call = Call(
-            reason="This function was programmatically called via the host APIs.",
+            reason=BY_HOST_API,
             data=("http", await _http_data(request, params)),
             trace=(request.headers.get("traceparent", ""), request.headers.get("tracestate", "")),
         )

@@ -18,6 +18,7 @@ from devhost.worker_process import Data, FunctionFailedError, Invocation
 
 # How long a run over its time may still end by itself before its worker is ended.
 GRACE = 2.0
+BY_HOST_API = "This function was programmatically called via the host APIs."
 LIBRARY_LOGGERS = ("azure.functions", "azure_functions_runtime")
 _PARENT = re.compile(r"00-([0-9a-f]{32})-[0-9a-f]{16}-([0-9a-f]{2})")
 

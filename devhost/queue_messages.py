@@ -59,7 +59,7 @@ class QueueProcessor:
         try:
             body = decode(received.content, is_base64=self.options.base64)
         except UndecodableError:
-            await self._bury(received, received.content)
+            await self._bury(received)
             return
         held = Held(queue=self.queue, message=_message(received, body), sleep=self.sleep)
         dequeued = received.dequeue_count or 0
@@ -93,11 +93,11 @@ class QueueProcessor:
         await self._send_to_poison(encode(held.message.body, is_base64=self.options.base64))
         await held.delete()
 
-    async def _bury(self, received: QueueMessage, text: str) -> None:
+    async def _bury(self, received: QueueMessage) -> None:
         """What cannot be decoded is moved as it is, without a run."""
         if self.poison is None:
             return
-        await self._send_to_poison(text)
+        await self._send_to_poison(received.content)
         message = Message(body=b"", id=received.id, pop_receipt=received.pop_receipt)
         await Held(queue=self.queue, message=message, sleep=self.sleep).delete()
 
@@ -130,7 +130,7 @@ class Held:
 
     async def release(self, after: timedelta) -> None:
         """Visible again after this time."""
-        await self._update(after)
+        await self._hide(after)
 
     async def delete(self) -> None:
         """Gone for good, unless somebody else has it now."""
@@ -140,18 +140,18 @@ class Held:
             _raise_unless_lost(error)
 
     async def _renew(self) -> None:
-        ours = True
-        while ours:
+        still_ours = True
+        while still_ours:
             await self.sleep(LEASE.total_seconds() / 2)
-            ours = await self._update(LEASE)
+            still_ours = await self._hide(LEASE)
 
-    async def _update(self, visibility: timedelta) -> bool:
-        """Whether the message was still ours."""
+    async def _hide(self, time: timedelta) -> bool:
+        """Invisible for this time from now; whether the message was still ours."""
         try:
             renewed = await self.queue.update_message(
                 self.message.id or "",
                 self.message.pop_receipt,
-                visibility_timeout=int(visibility.total_seconds()),
+                visibility_timeout=int(time.total_seconds()),
             )
         except HttpResponseError as error:
             _raise_unless_lost(error)

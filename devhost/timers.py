@@ -83,7 +83,6 @@ class TimerListener:
         """One run, its retries and its status; when to run next. Whatever a function does."""
         started = self._clock()
         call = timer_call(
-            self._function,
             self._schedule,
             self._status,
             now=started,
@@ -121,7 +120,6 @@ class TimerListener:
 
 
 def timer_call(
-    function: Function,
     schedule: Schedule,
     status: Status | None,
     *,

@@ -6,7 +6,6 @@ the next delivery says both again, and one letter is kept.
 
 from __future__ import annotations
 
-import hashlib
 from typing import TYPE_CHECKING
 
 from process_image_job.delivery import Delivery
@@ -15,7 +14,7 @@ from shared.dependencies import Dependencies
 from shared.domain.draft import Draft, DraftError
 from shared.domain.errors import BadImageError
 from shared.failing import after_failure, count_lost, end_draft, exhausted_error, failed_step
-from shared.records.deadletters import DeadLetter, letter_of, name_of
+from shared.records.deadletters import DeadLetter, letter_of, name_of, name_of_bytes
 
 if TYPE_CHECKING:  # the poison handler has no need of the image libraries
     from process_image_job.job import Job
@@ -33,7 +32,7 @@ def keep_malformed(
         body=body,
         dequeue_count=dequeue_count,
     )
-    deps.letters.keep(letter, name=hashlib.sha256(body).hexdigest()[:16])
+    deps.letters.keep(letter, name=name_of_bytes(body))
 
 
 def end_run(job: Job, error: Exception) -> None:
@@ -45,7 +44,7 @@ def end_run(job: Job, error: Exception) -> None:
         )
     else:
         reason = exhausted_error(draft, job.deps.clock())
-        keep_letter(draft, job.delivery, reason, str(error), job.deps)
+        _keep_letter(draft, job.delivery, reason, str(error), job.deps)
     stored = job.run.apply(lambda row, now: failed_step(row, reason, now))
     after_failure(draft, stored, reason, job.deps, permanent=isinstance(error, BadImageError))
 
@@ -57,13 +56,14 @@ def end_exhausted(
     counted = count_lost(draft)
     with telemetry.about(draft, delivery.message.traceparent):
         reason = exhausted_error(counted, deps.clock())
-        keep_letter(counted, delivery, reason, why, deps)
+        _keep_letter(counted, delivery, reason, why, deps)
         end_draft(draft, reason, deps)
 
 
-def keep_letter(
+def _keep_letter(
     draft: Draft, delivery: Delivery, reason: DraftError, why: str, deps: Dependencies
 ) -> None:
+    """The dead letter of a draft's end; the same generation keeps it once."""
     letter = letter_of(
         draft,
         body=delivery.body,

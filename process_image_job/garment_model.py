@@ -190,7 +190,8 @@ def _softmax(logits: Floats) -> Floats:
 
 
 def _ask_twice(net: Any, rgb: Pixels, description: ModelDescription) -> tuple[Floats, Floats]:
-    """Mean mask [S,S] and mean logits of the photo and of its garment, closer and mirrored.
+    """Test-time augmentation: mean mask [S,S] and mean logits [C] of the whole photo and of its
+    garment, closer and mirrored.
 
     S is the side of the closer look, which shows the outline finer.
     """
@@ -231,6 +232,7 @@ def _scaled(part: slice, side: int, length: int) -> slice:
 
 
 def _ask(net: Any, rgb: Pixels, description: ModelDescription) -> tuple[Floats, Floats]:
+    """Mask [S/2,S/2] and logits [C] for a square RGB picture [S,S,3]."""
     scaled = (rgb.astype(np.float32) - description.mean) / description.deviation
     net.setInput(np.ascontiguousarray(scaled.transpose(2, 0, 1)[None]))
     mask, logits = net.forward(_OUTPUTS)

@@ -11,11 +11,7 @@ from collections.abc import Callable
 from process_image_job.delivery import Delivery
 from process_image_job.endings import end_exhausted, end_run, keep_malformed
 from process_image_job.job import Job
-from process_image_job.stages import (
-    DEGRADED_DELAY,
-    finish,
-    run_stages,
-)
+from process_image_job.stages import DEGRADED_DELAY, finish, run_stages
 from process_image_job.tools import Tools
 from shared import telemetry
 from shared.claims import Exhausted, LeaseLostError, Run, Skipped, claim, reason_to_skip

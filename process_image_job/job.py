@@ -74,7 +74,7 @@ class Job:
         )
 
     def photo(self) -> Photo:
-        """The upload, read with If-Match and decoded once a run."""
+        """The upload, read with If-Match and decoded once a run. Raises a BadImageError."""
         if self.photo_read is None:
             self.photo_read = pipeline.decode(self._raw())
         return self.photo_read
@@ -92,14 +92,17 @@ class Job:
         return data
 
     def cut_out(self) -> CutOut | None:
-        """This run's cut-out, or the checkpoint's; None where nothing was cut out."""
+        """This run's cut-out, or the checkpoint's; None where nothing was cut out.
+
+        Raises CheckpointLostError where the stored mask is gone.
+        """
         made = self.run.draft.checkpoint
         if self.cut_out_made is None and made is not None and made.mask and made.box:
             mask = self.deps.images.read(made.mask)
             if mask is None:
                 raise CheckpointLostError("the stored mask of the garment is gone")
-            self.cut_out_made = pipeline.load_cut_out(
-                mask,
+            self.cut_out_made = CutOut(
+                mask_png=mask,
                 box=made.box,
                 confidence=made.confidence or 0.0,
                 segmentation=made.segmentation,

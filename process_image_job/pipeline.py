@@ -22,9 +22,9 @@ from process_image_job.values import (
     Segmented,
     Segmenter,
 )
-from shared.domain.pictures import Box, Caution, Color, Segmentation
+from shared.domain.pictures import Caution, Color, Segmentation
 
-__all__ = ["STEPS", "analyze", "cut_out", "decode", "load_cut_out", "render"]
+__all__ = ["STEPS", "analyze", "cut_out", "decode", "render"]
 
 
 def _never_late() -> None:
@@ -37,18 +37,12 @@ def cut_out(
     """Finds the garment. A picture that is cut out already keeps its own alpha.
 
     Raises what the segmenter raises: nothing for the local one, ProcessorUnavailableError or a
-    BadImageError for the remote one.
+    BadImageError for the remote one; EncodingError where the mask cannot be packed; and what
+    `check_time` raises.
     """
     seen = own_alpha(photo) or strip(photo) or segmenter(photo)
     check_time()
     return _cut_out_of(photo, seen)
-
-
-def load_cut_out(
-    mask_png: bytes, *, box: Box, confidence: float, segmentation: Segmentation
-) -> CutOut:
-    """The cut-out of an earlier run. Its mask is read when it is used."""
-    return CutOut(mask_png=mask_png, box=box, confidence=confidence, segmentation=segmentation)
 
 
 def render(
@@ -58,12 +52,19 @@ def render(
     watermark: str = "",
     check_time: Callable[[], None] = _never_late,
 ) -> Rendered:
-    """All renditions as WebP without metadata, and their placeholders."""
+    """All renditions as WebP without metadata, and their placeholders.
+
+    Raises CheckpointLostError where the mask of `cut_out` cannot be read, and what `check_time`
+    raises.
+    """
     return renditions(photo, cut_out, watermark, check_time)
 
 
 def analyze(photo: Photo, cut_out: CutOut | None) -> tuple[Color, ...]:
-    """The colours of the garment, at most five, largest share first."""
+    """The colours of the garment, at most five, largest share first.
+
+    Raises CheckpointLostError where the mask of `cut_out` cannot be read.
+    """
     return garment_colours(photo, cut_out)
 
 

@@ -22,13 +22,7 @@ from shared.records.due import DueIndex
 from shared.settings import Settings
 from shared.storage.blobs import AzureBlobs, SasSigner
 from shared.storage.queues import AzureQueue
-from shared.storage.services import (
-    Services,
-    Setup,
-    credential,
-    queue_names,
-    table_names,
-)
+from shared.storage.services import Services, Setup, credential, queue_names, table_names
 from shared.storage.tables import AzureTable
 
 _building = Lock()

@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from threading import Event as Signal
 from threading import Lock, Thread
-from types import TracebackType
 
 from shared import telemetry
 from shared.domain import lifecycle
@@ -81,7 +80,7 @@ def claim(
             return Skipped(why)
         assert draft is not None
         now = clock()
-        wait_for_others(draft, message, now)
+        _wait_for_others(draft, message, now)
         if draft.attempts >= attempt_limit(draft, settings):
             return Exhausted(draft)
         try:
@@ -100,7 +99,7 @@ def reason_to_skip(draft: Draft | None, message: JobMessage) -> str | None:
     return "older_generation" if message.generation < draft.generation else None
 
 
-def wait_for_others(draft: Draft, message: JobMessage, now: datetime) -> None:
+def _wait_for_others(draft: Draft, message: JobMessage, now: datetime) -> None:
     """Raises while the message has to wait; work that others may still lose is never dropped."""
     if message.generation > draft.generation:
         raise MessageAheadError
@@ -148,12 +147,7 @@ class Run(AbstractContextManager["Run"]):
         self._heart.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._over.set()
         self._heart.join()
 

@@ -11,9 +11,8 @@ from shared.domain.ids import is_owner_id
 EASYAUTH, KEY, LOCAL = "easyauth", "key", "local"
 _LOCAL_OWNER = "local"
 _PRINCIPAL = "x-ms-client-principal-id"  # set by the platform, and removed from what clients send
-_OWNER = (
-    "x-owner-id"  # believed of a back end that holds the function key, and on one's own machine
-)
+# Believed of a back end that holds the function key, and on one's own machine.
+_OWNER = "x-owner-id"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -74,11 +74,21 @@ def probe(data: bytes, *, max_bytes: int = MAX_BYTES) -> Probe:
 
     Raises a BadImageError whose detail names the limit and the actual value.
     """
-    _check_bytes(len(data), max_bytes)
+    check_bytes(len(data), max_bytes)
     form = sniff(data)
     with open_header(data, form) as image:
         width, height = upright_size(image)
     return Probe(format=form, content_type=CONTENT_TYPES[form], width=width, height=height)
+
+
+def check_bytes(size: int, max_bytes: int = MAX_BYTES) -> None:
+    """Raises EmptyFileError or FileTooLargeError, the latter with size and limit in MB."""
+    if size == 0:
+        raise EmptyFileError
+    if size > max_bytes:
+        raise FileTooLargeError(
+            f"The file has {size / 1e6:.1f} MB; the limit is {max_bytes / 1e6:g} MB."
+        )
 
 
 def sniff(data: bytes) -> str:
@@ -140,15 +150,6 @@ def upright_size(image: ImageFile) -> tuple[int, int]:
     except ExifUnreadableError:
         turned = False
     return (height, width) if turned else (width, height)
-
-
-def _check_bytes(size: int, max_bytes: int) -> None:
-    if size == 0:
-        raise EmptyFileError
-    if size > max_bytes:
-        raise FileTooLargeError(
-            f"The file has {size / 1e6:.1f} MB; the limit is {max_bytes / 1e6:g} MB."
-        )
 
 
 def _check_size(width: int, height: int) -> None:

@@ -104,7 +104,7 @@ def _run_window(job: ScheduledJob, planned: JobRun, context: JobContext) -> JobR
     try:
         claimed = runs.open_window(replace(planned, window=window, schedule=job.schedule))
     except AlreadyExistsError:
-        close_lost(job.name, context.deps)
+        _close_lost(job.name, context.deps)
         _refuse(planned.trigger, "WINDOW_TAKEN", f"The window of {window:%Y-%m-%d %H:%M} was run.")
         return None
 
@@ -114,7 +114,7 @@ def _run_window(job: ScheduledJob, planned: JobRun, context: JobContext) -> JobR
         runs.close_window(ended)
 
     done = _act(job, claimed, context, close)
-    close_lost(job.name, context.deps)
+    _close_lost(job.name, context.deps)
     return done
 
 
@@ -133,7 +133,7 @@ def _act(
     return ended
 
 
-def close_lost(job: str, deps: Dependencies) -> int:
+def _close_lost(job: str, deps: Dependencies) -> None:
     """Windows that were claimed by a run that died: a dead letter each, and failed."""
     runs, now = JobRuns(deps.jobruns_table), deps.clock()
     runs.drop_old(job, now)
@@ -149,7 +149,6 @@ def close_lost(job: str, deps: Dependencies) -> int:
             runs.close_window(failed)
         except ConflictError:  # another host has said so
             continue
-    return len(lost)
 
 
 def _refuse(trigger: str, code: str, detail: str) -> None:

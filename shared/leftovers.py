@@ -50,9 +50,8 @@ def remove_blob(name: str, blobs: Blobs, container: str, draft_id: str) -> int:
     try:
         blobs.delete(name)
     except (ConflictError, StorageUnavailableError) as error:
-        code = getattr(error.__cause__, "error_code", None) or error.code
         telemetry.blob_delete_failed(
-            container=container, error_code=str(getattr(code, "value", code)), draft_id=draft_id
+            container=container, error_code=error.service_code or error.code, draft_id=draft_id
         )
         return 1
     return 0

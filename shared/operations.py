@@ -72,7 +72,7 @@ def summary(deps: Dependencies) -> Summary:
 
 
 def dead_letters(deps: Dependencies, *, most: int = 100) -> list[DeadLetter]:
-    """The newest of those that are kept."""
+    """The newest of those that are kept. Raises StorageUnavailableError."""
     return list(islice(deps.letters.newest(deps.clock()), most))
 
 

@@ -71,7 +71,9 @@ class Span:
 class Table(Protocol):
     """Azure Table Storage, one table."""
 
-    def get(self, partition: str, key: str) -> Row | None: ...
+    def get(self, partition: str, key: str) -> Row | None:
+        """None when missing."""
+        ...
 
     def put(self, row: Row) -> str:
         """Insert or replace, whatever is there; the new ETag. Never for drafts."""
@@ -112,20 +114,21 @@ class Blobs(Protocol):
         """Write or overwrite; the new ETag."""
         ...
 
-    def read(self, name: str, *, etag: str | None = None, first: int | None = None) -> bytes | None:
-        """The bytes, or the `first` of them; None when missing.
-
-        Raises ConflictError when `etag` no longer fits.
-        """
+    def read(self, name: str, *, etag: str | None = None) -> bytes | None:
+        """The bytes; None when missing. Raises ConflictError when `etag` no longer fits."""
         ...
 
-    def info(self, name: str) -> BlobInfo | None: ...
+    def info(self, name: str) -> BlobInfo | None:
+        """None when missing."""
+        ...
 
     def delete(self, name: str, *, etag: str | None = None) -> None:
         """A missing blob is fine. Raises ConflictError when `etag` no longer fits."""
         ...
 
-    def names(self, prefix: str) -> Iterator[str]: ...
+    def names(self, prefix: str) -> Iterator[str]:
+        """Of every blob whose name begins so; fetched as they are consumed."""
+        ...
 
     def read_url(self, name: str, *, until: datetime, attachment: str | None = None) -> str:
         """A link that can read this one blob until then; `attachment` names a download."""
@@ -152,13 +155,17 @@ class Queue(Protocol):
 
     def send(
         self, text: str, *, delay: timedelta = timedelta(0), ttl: timedelta | None = None
-    ) -> None: ...
+    ) -> None:
+        """Visible after `delay`, gone after `ttl`; both count in whole seconds."""
+        ...
 
     def peek(self, count: int = 32) -> list[QueueMessage]:
         """Up to 32 visible messages from the head, left as they are."""
         ...
 
-    def receive(self, count: int, *, hide: timedelta) -> list[QueueMessage]: ...
+    def receive(self, count: int, *, hide: timedelta) -> list[QueueMessage]:
+        """Up to `count` messages, 32 at most, which nobody else sees for that long."""
+        ...
 
     def delete(self, message: QueueMessage) -> None:
         """A message that is gone or was received by somebody else is fine."""

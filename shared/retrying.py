@@ -19,7 +19,7 @@ def retry(draft: Draft, deps: Dependencies, *, traceparent: str) -> Draft:
     Where the queue is away the row goes back to Failed with its old error and
     StorageUnavailableError is raised; where even that fails, the repair sends the message.
     """
-    require_retryable(draft)
+    _require_retryable(draft)
     if draft.retry_count >= deps.settings.max_retries:
         text = f"This draft was retried {draft.retry_count} times already."
         raise RequestError(409, "RETRY_LIMIT", text, extra={"currentStatus": draft.status})
@@ -31,7 +31,7 @@ def retry(draft: Draft, deps: Dependencies, *, traceparent: str) -> Draft:
 
 def retry_for_operator(draft: Draft, deps: Dependencies) -> Draft:
     """The same, not counted: the owner's tries stay. Raises like `retry`."""
-    require_retryable(draft)
+    _require_retryable(draft)
     wanted = lifecycle.retry(
         _with_usable_checkpoint(draft, deps),
         deps.clock(),
@@ -54,7 +54,7 @@ def _send(draft: Draft, wanted: Draft, deps: Dependencies, *, trigger: str) -> D
     return retried
 
 
-def require_retryable(draft: Draft) -> None:
+def _require_retryable(draft: Draft) -> None:
     """Raises RequestError (409) where trying again is not possible or cannot help."""
     now_is: dict[str, object] = {"currentStatus": draft.status}
     if draft.status is not DraftStatus.FAILED or draft.error is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import dataclass, fields
 from datetime import timedelta
 from typing import Any
 from urllib.parse import urlsplit
@@ -16,9 +16,8 @@ from shared.setting_texts import value_of
 AUTH_MODES = ("", "easyauth", "key", "local")  # not set: every user route answers 401
 SEGMENTERS = ("auto", "classical", "remote")
 METADATA_PROVIDERS = ("model", "openai", "none")
-CATEGORIES = (
-    "Dress,Hat,Long sleeve,Outerwear,Pants,Shirt,Shoes,Shorts,Skirt,T-shirt"  # of the own model
-)
+# Those that the model of the bundle tells apart.
+CATEGORIES = "Dress,Hat,Long sleeve,Outerwear,Pants,Shirt,Shoes,Shorts,Skirt,T-shirt"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,20 +118,6 @@ class Settings:
     def job_enabled(self, job: str) -> bool:
         """The kill switch `JOB_<NAME>_ENABLED`; a job without one is on."""
         return bool(getattr(self, f"job_{job}_enabled", True))
-
-
-def setting_names() -> tuple[str, ...]:
-    """The names as they stand in the environment."""
-    return tuple(field.name.upper() for field in fields(Settings))
-
-
-def default_of(name: str) -> str:
-    """The default of one setting as its text in the environment."""
-    for field in fields(Settings):
-        if field.name.upper() == name and field.default is not MISSING:
-            value = field.default
-            return str(value).lower() if isinstance(value, bool) else str(value)
-    raise KeyError(name)
 
 
 def _at_least_one(settings: Settings) -> str | None:

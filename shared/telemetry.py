@@ -1,7 +1,8 @@
 """What the app tells: one function per log event, one JSON object per line.
 
 The names and fields are those of docs/telemetry.md; the alarms are built on them. The host drops
-`extra=`, so every fact is in the message. Never a file name, key, SAS or plain owner id.
+`extra=`, so every fact is in the message. Never a file name, key, SAS or plain owner id. The
+parameters of a function are the fields of its line: `locals()` hands them on by name.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 
 from shared.dependencies import Dependencies
 from shared.domain.errors import TransientError
-from shared.records.deadletters import DeadLetter
+from shared.records.deadletters import DeadLetter, name_of_bytes
 
 TIMESTAMP = "X-Fitting-Room-Timestamp"
 SIGNATURE = "X-Fitting-Room-Signature"
@@ -91,7 +91,7 @@ def _keep(
         body=body,
         dequeue_count=dequeue_count,
     )
-    deps.letters.keep(letter, name=hashlib.sha256(body).hexdigest()[:16])
+    deps.letters.keep(letter, name=name_of_bytes(body))
 
 
 def _post(url: str, body: bytes, headers: Mapping[str, str]) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from typing import Any
 
@@ -21,6 +21,14 @@ from tests.fakes import NOW, FakeClock, Faults, MemoryBlobs, MemoryQueue, Memory
 DRAFT_ID = "0198640d-c000-7000-8000-000000000001"
 OTHER_ID = "0198640d-c000-7000-8000-000000000002"
 OWNER = "owner-1"
+
+
+def setting_texts() -> dict[str, str]:
+    """The default of every setting, by its name and as its text in the environment."""
+    texts = {field.name.upper(): str(field.default) for field in fields(Settings)}
+    return {
+        name: text.lower() if text in ("True", "False") else text for name, text in texts.items()
+    }
 
 
 def make_work(**changes: Any) -> Work:

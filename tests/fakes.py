@@ -176,14 +176,14 @@ class MemoryBlobs:
 
         return self._call("put", effect)
 
-    def read(self, name: str, *, etag: str | None = None, first: int | None = None) -> bytes | None:
+    def read(self, name: str, *, etag: str | None = None) -> bytes | None:
         def effect() -> bytes | None:
             if name not in self.stored:
                 return None
             data, _, stored = self.stored[name]
             if etag and etag != stored:
                 raise ConflictError
-            return data[:first] if first else data
+            return data
 
         return self._call("read", effect)
 

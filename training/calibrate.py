@@ -41,7 +41,7 @@ def calibrate(folder: Path, validation: Path) -> None:
     write_description(folder, temperature=1.0, below=0.0)
     labels, probabilities = named(GarmentModel(folder), validation)
     temperature = fit_temperature(probabilities, labels)
-    calibrated = reheat(probabilities, temperature)
+    calibrated = at_temperature(probabilities, temperature)
     right = calibrated.argmax(1) == labels
     below = float(np.quantile(calibrated.max(1)[right], 1 - LEAST_KEPT))
     write_description(folder, temperature=temperature, below=below)
@@ -56,8 +56,8 @@ def named(model: GarmentModel, photos: Path) -> tuple[np.ndarray, np.ndarray]:
     return np.array([photo.label for photo in listed]), np.array(predicted)
 
 
-def reheat(probabilities: np.ndarray, temperature: float) -> np.ndarray:
-    """The probabilities that the same logits have at another temperature."""
+def at_temperature(probabilities: np.ndarray, temperature: float) -> np.ndarray:
+    """Probabilities [N,C] as the same logits give them at another temperature."""
     powers = np.maximum(probabilities, 1e-12) ** (1 / temperature)
     return powers / powers.sum(1, keepdims=True)
 
@@ -66,26 +66,26 @@ def fit_temperature(probabilities: np.ndarray, labels: np.ndarray) -> float:
     """The temperature of the least mean log loss (Guo et al., 2017), to 0.01."""
     rows = np.arange(len(labels))
     tried = np.arange(0.3, 3.0, 0.01)
-    losses = [-np.log(reheat(probabilities, heat)[rows, labels]).mean() for heat in tried]
+    losses = [-np.log(at_temperature(probabilities, t)[rows, labels]).mean() for t in tried]
     return float(tried[int(np.argmin(losses))])
 
 
 def expected_calibration_error(probabilities: np.ndarray, labels: np.ndarray) -> float:
-    """Mean gap of confidence and accuracy over bins of equally many photos."""
+    """Mean gap of confidence and accuracy (Guo et al., 2017), over bins of equally many photos."""
     confidence, right = probabilities.max(1), probabilities.argmax(1) == labels
     bins = np.array_split(np.argsort(confidence), ERROR_BINS)
     gaps = [abs(confidence[part].mean() - right[part].mean()) * len(part) for part in bins]
     return float(sum(gaps) / len(labels))
 
 
-def honest_calibration_error(probabilities: np.ndarray, labels: np.ndarray) -> float:
-    """The same with every half heated by what the other half says."""
+def two_fold_calibration_error(probabilities: np.ndarray, labels: np.ndarray) -> float:
+    """The same with the temperature of each half fitted on the other."""
     halves = np.arange(len(labels)) % 2
-    reheated = probabilities.copy()
+    calibrated = probabilities.copy()
     for half in (0, 1):
-        heat = fit_temperature(probabilities[halves != half], labels[halves != half])
-        reheated[halves == half] = reheat(probabilities[halves == half], heat)
-    return expected_calibration_error(reheated, labels)
+        fitted = fit_temperature(probabilities[halves != half], labels[halves != half])
+        calibrated[halves == half] = at_temperature(probabilities[halves == half], fitted)
+    return expected_calibration_error(calibrated, labels)
 
 
 def _drawings_above(folder: Path, below: float, count: int = 50) -> float:

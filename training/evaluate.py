@@ -16,8 +16,8 @@ from process_image_job.segmenters.local import LocalSegmenter
 from process_image_job.values import LEAST_CONFIDENCE, Photo
 from training.calibrate import (
     expected_calibration_error,
-    honest_calibration_error,
     named,
+    two_fold_calibration_error,
 )
 from training.nongarments import pictures_without_garments
 from training.photos import CLASSES
@@ -37,7 +37,7 @@ def category_table(model: GarmentModel, validation: Path) -> dict[str, object]:
         "precision": _shares(confusion.diagonal(), confusion.sum(0)),
         "confusion": confusion.tolist(),
         "calibrationError": round(expected_calibration_error(probabilities, labels), 4),
-        "calibrationErrorTwoFold": round(honest_calibration_error(probabilities, labels), 4),
+        "calibrationErrorTwoFold": round(two_fold_calibration_error(probabilities, labels), 4),
         "uncategorisedShare": round(float((~kept).mean()), 4),
         "accuracyWhereNamed": round(float((guesses == labels)[kept].mean()), 4),
     }

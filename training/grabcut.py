@@ -1,4 +1,4 @@
-"""GrabCut started from a soft mask: a teacher in training, a plain refinement in evaluation."""
+"""GrabCut (Rother et al., 2004) started from a soft mask: the second teacher."""
 
 import cv2
 import numpy as np
@@ -9,7 +9,10 @@ _LEAST_SEED_PIXELS = 50
 
 
 def seeded_grabcut(rgb: np.ndarray, probability: np.ndarray) -> np.ndarray:
-    """Bool mask; the soft mask's own where either side has hardly a pixel to learn from."""
+    """Bool mask [H,W] of RGB [H,W,3] and probabilities [H,W].
+
+    The soft mask's own where either side has hardly a pixel to learn from.
+    """
     seeds = np.where(probability > 0.5, cv2.GC_PR_FGD, cv2.GC_PR_BGD).astype(np.uint8)
     seeds[probability > SURE_GARMENT] = cv2.GC_FGD
     seeds[probability < SURE_BACKGROUND] = cv2.GC_BGD

@@ -1,4 +1,7 @@
-"""What training reads: photos with soft mask labels; bare background and plain cloth cut out."""
+"""The training set: photos with the pseudo-labels of `training.teach`, and what is cut out of them.
+
+Bare backgrounds and plain cloth are cut out: random views lay garments on them.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,7 +10,7 @@ from pathlib import Path
 import cv2
 import numpy as np
 
-SIDE = 256  # photos are kept at this size; training warps them to 128 .. 192
+SIDE = 256  # photos are kept at this size; training warps them to 128 .. 224
 BACKGROUND_SIDE = 128
 _GRID = 32  # a background rectangle is looked for on this grid
 _LEAST_SHARE = 0.08  # of the photo, else its background or cloth is not used

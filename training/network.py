@@ -1,5 +1,7 @@
 """The network: one residual encoder, a light decoder for the mask, a pooled head for the category.
 
+The decoder is a feature pyramid: top down, with lateral links (Lin et al., 2017).
+
 The category head pools the deepest features twice, over the whole picture and over the predicted
 garment, so that a busy room counts less than what lies on the bed in it.
 """

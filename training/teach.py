@@ -1,4 +1,4 @@
-"""Teacher masks for the training photos: a learned mask, and GrabCut seeded by it.
+"""Pseudo-labels for the training photos: a learned mask, and GrabCut seeded by it.
 
 In the first round the learned mask is U2-Net-P's, in later ones the mean of that and of our own
 network's after the round before: they seldom fail on the same photo. The label is the mean of the

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from process_image_job.garment_model import GarmentModel, ModelUnavailableError
 from process_image_job.namers.port import (
-    UNCATEGORISED,
     Named,
     allowed_category,
     suggested_title,
@@ -12,7 +11,7 @@ from process_image_job.namers.port import (
 )
 from process_image_job.steps.scale import flattened
 from process_image_job.values import CutOut, Photo
-from shared.domain.draft import Metadata
+from shared.domain.draft import UNCATEGORISED, Metadata
 from shared.domain.pictures import Caution, Color
 
 # The model's classes in the words that people use; the allow-list may drop or respell them.

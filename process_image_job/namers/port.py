@@ -6,11 +6,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from process_image_job.values import CutOut, Photo
-from shared.domain.draft import Metadata
+from shared.domain.draft import MAX_TITLE, UNCATEGORISED, Metadata
 from shared.domain.pictures import Caution, Color
-
-UNCATEGORISED = "Uncategorised"
-MAX_TITLE = 120  # characters, as in the API
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -43,7 +40,7 @@ def suggested_title(category: str, colors: tuple[Color, ...]) -> str | None:
     """Such as "Navy T-shirt": the largest colour and the category."""
     if category == UNCATEGORISED or not colors:
         return None
-    return f"{colors[0].name} {category[0] + category[1:]}"[:MAX_TITLE]
+    return f"{colors[0].name} {category}"[:MAX_TITLE]
 
 
 def _folded(name: str) -> str:

@@ -18,8 +18,6 @@ import requests
 from pydantic import BaseModel, Field
 
 from process_image_job.namers.port import (
-    MAX_TITLE,
-    UNCATEGORISED,
     Named,
     allowed_category,
     suggested_title,
@@ -29,7 +27,7 @@ from process_image_job.slow_answers import body_within
 from process_image_job.steps.scale import flattened, shrink
 from process_image_job.values import CutOut, Photo
 from shared import telemetry
-from shared.domain.draft import Metadata
+from shared.domain.draft import MAX_TITLE, UNCATEGORISED, Metadata
 from shared.domain.errors import ProviderUnavailableError
 from shared.domain.pictures import Caution, Color
 

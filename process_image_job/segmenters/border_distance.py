@@ -1,7 +1,8 @@
 """How hard it is to walk from the border of a picture to each pixel.
 
 A wall or a floor reaches the border; a garment is shut off from it by its outline. The geodesic
-distance, (h, w) and 0 on the border, is computed by sweeps over rows and columns.
+distance, (h, w) and 0 on the border, is computed by sweeps over rows and columns, as in Criminisi
+et al. 2008.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from process_image_job.segmenters.colour_models import (
-    background_model,
-    garment_model,
+    background_histogram,
+    garment_histogram,
     likelihood,
     unexplained,
 )
@@ -27,7 +27,7 @@ _ROUNDS = 6
 _FIRST_BACKGROUND = 0.2  # weight that the frame keeps in later rounds
 
 
-def frame_trust(small: Working) -> Floats:
+def _frame_trust(small: Working) -> Floats:
     """How surely each pixel (h, w) is background by its place alone: 1 in the corners."""
     corner = np.minimum(np.minimum(small.down, small.across) * 1.5, 1) ** 2
     trust = _MID_SIDE + (1 - _MID_SIDE) * corner
@@ -40,14 +40,14 @@ def fitted_probability(small: Working, smoother: EdgeSmoother, place: Floats) ->
     The background is modelled twice, as seen and under level light: a floor that is brighter
     between two trouser legs than at the border is still the same floor.
     """
-    cells, trust = small.cells, frame_trust(small)
+    cells, trust = small.cells, _frame_trust(small)
     level = LightLeveller(small)
     middle = small.from_centre(_CENTRE, _CENTRE)
     prior = place + _FOR_CENTRE * np.clip(1 - middle, -1, 1) - _AGAINST_FRAME * trust
-    seen = background_model(cells, trust)
+    seen = background_histogram(cells, trust)
     level_cells = level(trust)
-    levelled = background_model(level_cells, trust)
-    inside = garment_model(cells, (middle < 1).astype(np.float32))
+    levelled = background_histogram(level_cells, trust)
+    inside = garment_histogram(cells, (middle < 1).astype(np.float32))
     garment = unexplained(inside, seen, _EXPLAINED)
     probability = np.zeros(cells.shape, np.float32)
     for _ in range(_ROUNDS):
@@ -57,10 +57,10 @@ def fitted_probability(small: Working, smoother: EdgeSmoother, place: Floats) ->
         probability = smoother((1 / (1 + np.exp(-odds))).astype(np.float32))
         sure = np.clip((probability - 0.5) * 4 + 0.5, 0, 1)
         ground = (1 - _FIRST_BACKGROUND) * (1 - sure) + _FIRST_BACKGROUND * trust
-        seen = _refreshed(seen, background_model(cells, 1 - sure))
+        seen = _refreshed(seen, background_histogram(cells, 1 - sure))
         level_cells = level(ground)
-        levelled = background_model(level_cells, ground)
-        garment = garment_model(cells, sure)
+        levelled = background_histogram(level_cells, ground)
+        garment = garment_histogram(cells, sure)
     return probability
 
 

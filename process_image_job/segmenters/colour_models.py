@@ -14,12 +14,12 @@ _BACKGROUND_LIGHT_BLUR = 1.5  # walls and floors are lit less evenly than a garm
 _UNSEEN = 1e-5
 
 
-def garment_model(cells: Cells, weight: Floats) -> Floats:
-    """Flat histogram of the pixels, each counted by its weight; sums to 1."""
+def garment_histogram(cells: Cells, weight: Floats) -> Floats:
+    """Flat histogram (cells of `LEVELS`) of the pixels, each counted by its weight; sums to 1."""
     return _histogram(cells, weight, _GARMENT_LIGHT_BLUR)
 
 
-def background_model(cells: Cells, weight: Floats) -> Floats:
+def background_histogram(cells: Cells, weight: Floats) -> Floats:
     """The same, with more tolerance for light and shade."""
     return _histogram(cells, weight, _BACKGROUND_LIGHT_BLUR)
 

@@ -1,4 +1,4 @@
-"""Clears a mask of crumbs and pinholes; real openings stay open."""
+"""Clears a mask of crumbs and pinholes; real holes stay open."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ import numpy as np
 
 from process_image_job.values import Mask
 
-_CRUMB = 0.05  # of the largest part
 _PINHOLE = 0.001  # of the picture; the inside of a hanger or between straps is larger
 
 
-def tidied(mask: Mask, crumb: float = _CRUMB) -> Mask:
+def tidied(mask: Mask, crumb: float) -> Mask:
     """The mask without loose parts smaller than `crumb` of the largest, and without pinholes."""
     return _without_pinholes(_without_crumbs(mask, crumb))
 

@@ -9,27 +9,29 @@ from numpy.typing import NDArray
 from process_image_job.segmenters.working import Working
 from process_image_job.values import Mask, Pixels
 
-_CHROMA = 2.0
+_CHROMA = 2.0  # hue counts double
+_FRAME, _CORNERS = 0.03, 0.015  # share of the sides that is surely background
+_GUESS_ROUNDS = 3
 
 
-def guess_from_frame(small: Working, share: float = 0.03, rounds: int = 3) -> Mask:
+def guess_from_frame(small: Working) -> Mask:
     """Everything inside a frame of background."""
-    state = np.where(small.frame(share), cv2.GC_BGD, cv2.GC_PR_FGD)
-    return _cut(small.rgb, state, rounds)
+    state = np.where(small.frame(_FRAME), cv2.GC_BGD, cv2.GC_PR_FGD)
+    return _cut(small.rgb, state, _GUESS_ROUNDS)
 
 
-def guess_from_ellipse(small: Working, rounds: int = 3) -> Mask:
+def guess_from_ellipse(small: Working) -> Mask:
     """What fills the middle; only the corners are surely background."""
     outside = small.from_centre(0.9, 0.9)
     state = np.where(outside > 1, cv2.GC_PR_BGD, cv2.GC_PR_FGD)
-    state[small.frame(0.015) & (outside > 1.2)] = cv2.GC_BGD
-    return _cut(small.rgb, state, rounds)
+    state[small.frame(_CORNERS) & (outside > 1.2)] = cv2.GC_BGD
+    return _cut(small.rgb, state, _GUESS_ROUNDS)
 
 
-def outlined(rgb: Pixels, rough: Mask, surely: Mask, surely_not: Mask, sample: int = 1) -> Mask:
+def outlined(rgb: Pixels, rough: Mask, surely: Mask, surely_not: Mask, sample: int) -> Mask:
     """The rough mask with its outline moved to the edges of the picture; sure pixels stay.
 
-    `sample` as in `_cut`.
+    The first colours are looked for on a copy reduced `sample` times.
     """
     state = np.where(rough, cv2.GC_PR_FGD, cv2.GC_PR_BGD)
     state[surely] = cv2.GC_FGD

@@ -34,7 +34,7 @@ class LightLeveller:
         return cells_of(lab)
 
     def _surface(self, background: Floats) -> NDArray[np.float64]:
-        """Weighted least squares, twice: what does not fit has less say the second time."""
+        """Least squares, reweighted once with Cauchy weights: what does not fit counts less."""
         light = self._lab[..., 0].ravel().astype(np.float64)
         weight = background.ravel().astype(np.float64)
         stiffness = np.diag([0.0, 1, 1, 1, 1, 1]) * _STIFFNESS * weight.sum()

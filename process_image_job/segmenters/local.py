@@ -19,8 +19,8 @@ from process_image_job.segmenters.confidence import (
 )
 from process_image_job.segmenters.consensus import common_opinion, overlap
 from process_image_job.segmenters.graph_cut import outlined
+from process_image_job.segmenters.holes import with_holes
 from process_image_job.segmenters.matting import full_alpha
-from process_image_job.segmenters.openings import opened
 from process_image_job.segmenters.working import working_copy
 from process_image_job.steps.scale import area, fitted, flattened
 from process_image_job.values import ARCHIVE_SIDE, Floats, Mask, Photo, Pixels, Segmented
@@ -36,19 +36,21 @@ class Refinement:
     """How the outline is placed, given how good the probability before it is."""
 
     undecided: float  # probabilities closer than this to 0 or 1 are not questioned again
-    opens: bool  # whether regions that only the background's colours explain are taken out
+    cuts_holes: bool  # where only the background's colours explain a region of the mask
     crumb: float  # loose parts smaller than this share of the largest are dropped
     sample: int  # the cut's first colours are looked for on a copy reduced that many times
-    say: float  # weight of the probability beside the smoothed cut, where the outline runs at last
+    prior_weight: float  # of the probability in its mean with the cut, which draws the outline
     calibration: Calibration
 
 
 # The model knows a print from a hole, but sees outlines coarsely: more of them is left to the cut.
 # The guesses may leave nothing of a striped garment but its stripes; a second shoe is larger.
 GUESSED = Refinement(
-    undecided=0.2, opens=True, crumb=0.05, sample=1, say=0.0, calibration=OF_GUESSES
+    undecided=0.2, cuts_holes=True, crumb=0.05, sample=1, prior_weight=0.0, calibration=OF_GUESSES
 )
-LEARNED = Refinement(undecided=0.1, opens=False, crumb=0.1, sample=2, say=0.3, calibration=OF_MODEL)
+LEARNED = Refinement(
+    undecided=0.1, cuts_holes=False, crumb=0.1, sample=2, prior_weight=0.3, calibration=OF_MODEL
+)
 
 
 class LocalSegmenter:
@@ -90,11 +92,11 @@ def _refined(
     likely = tidied(probability > 0.5, how.crumb)
     surely, surely_not = probability > 1 - how.undecided, probability < how.undecided
     cut = outlined(small, likely, surely, surely_not, how.sample)
-    if how.say:
-        cut = _smoothed(cut, probability, how.say)
+    if how.prior_weight:
+        cut = _smoothed(cut, probability, how.prior_weight)
     photo, mask = working_copy(small, _OUTLINE_SIDE), tidied(cut, how.crumb)
-    if how.opens:
-        mask = opened(photo, mask)
+    if how.cuts_holes:
+        mask = with_holes(photo, mask)
     agreed = overlap(mask, likely) if agreement is None else agreement
     chance = how.calibration.chance(agreed, sureness(probability))
     return Segmented(
@@ -103,7 +105,7 @@ def _refined(
     )
 
 
-def _smoothed(cut: Mask, probability: Floats, say: float) -> Mask:
+def _smoothed(cut: Mask, probability: Floats, weight: float) -> Mask:
     """The cut without its thin teeth and notches, but where the probability wants them."""
     evened = cv2.blur(cut.astype(np.float32), (5, 5))
-    return (1 - say) * evened + say * probability > 0.5
+    return (1 - weight) * evened + weight * probability > 0.5

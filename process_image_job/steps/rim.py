@@ -1,4 +1,4 @@
-"""The half-transparent rim of a cut-out takes the colour of the garment, not of the wall."""
+"""Colour decontamination: the half-transparent rim of a cut-out takes the garment's colour."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ _LEAST = 1e-3
 
 
 def without_background_rim(rgb: Pixels, alpha: Pixels) -> Pixels:
-    """Colours with the mixed pixels of the rim replaced by those of the solid garment beside it."""
+    """Colours (H, W, 3) with the mixed pixels of the rim replaced by the solid garment's beside it.
+
+    `alpha` is (H, W).
+    """
     solid = cv2.threshold(alpha, _SOLID - 1, 255, cv2.THRESH_BINARY)[1]
     rim = cv2.compare(alpha, solid, cv2.CMP_NE)
     if not solid.any() or not rim.any():

@@ -64,7 +64,7 @@ def create_drafts(
     require_length(request)
     limit_uploads(request, deps)
     form = read_form(request)
-    judged = judge_all(form)
+    judged = _judge_all(form)
     photos = [file for file in judged if isinstance(file, Photo)]
     inline = partial(accept_and_wait, run=run, pause=pause)
     take = accept if deps.settings.image_async_enabled else inline
@@ -72,7 +72,7 @@ def create_drafts(
     return _answer(request, judged, accepted, deps)
 
 
-def judge_all(form: Form) -> list[Judged]:
+def _judge_all(form: Form) -> list[Judged]:
     """A verdict on each file. Raises RequestError where there is nothing to accept.
 
     The refusal of a raw body is its own answer (BadImageError).

@@ -9,7 +9,7 @@ from shared.api.exchange import Answer, Request, invalid
 from shared.api.models import DraftPatch, read_json
 from shared.api.reading import draft_answer, etag_of
 from shared.dependencies import Dependencies
-from shared.domain.draft import Draft, Metadata
+from shared.domain.draft import UNCATEGORISED, Draft
 from shared.domain.edits import edit
 from shared.domain.errors import RequestError
 from shared.domain.events import Event, EventType, event_of
@@ -53,7 +53,7 @@ def _fields_of(patch: DraftPatch, deps: Dependencies) -> dict[str, Any]:
     fields: dict[str, Any] = {
         name: getattr(patch, name) for name in patch.model_fields_set - {"use_image"}
     }
-    allowed = (*deps.settings.categories, Metadata().category)
+    allowed = (*deps.settings.categories, UNCATEGORISED)
     if "category" in fields and patch.category not in allowed:
         raise invalid("category", f"must be one of {', '.join(allowed)}", status=422)
     if "colors" in fields:

@@ -98,9 +98,24 @@ def invalid(field_name: str, detail: str, *, status: int = 400) -> RequestError:
     return RequestError(status, "VALIDATION", f"{field_name}: {detail}", errors=errors)
 
 
+def number_asked(request: Request, name: str, *, default: int, most: int) -> int:
+    """A query parameter from 1 to `most`; the default without it. Raises RequestError (400)."""
+    text = request.query.get(name, "")
+    if not text:
+        return default
+    if not re.fullmatch("[0-9]{1,4}", text) or not 1 <= int(text) <= most:
+        raise invalid(name, f"must be a whole number from 1 to {most}")
+    return int(text)
+
+
 def not_found() -> RequestError:
     """Word for word the same for an unknown draft and for somebody else's."""
     return RequestError(404, "NOT_FOUND", "There is no such draft.")
+
+
+def nothing_here() -> RequestError:
+    """For an address that nothing answers to."""
+    return RequestError(404, "NOT_FOUND", "There is nothing at this address.")
 
 
 def _named(headers: Mapping[str, str | int | None]) -> dict[str, str]:

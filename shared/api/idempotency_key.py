@@ -23,7 +23,7 @@ _GLANCE_SECONDS = 2  # the first request is nearly always answered by then
 _KEY = re.compile(r"[\x21-\x7e]{1,255}")
 
 
-def key_of(request: Request) -> str | None:
+def _key_of(request: Request) -> str | None:
     """The caller's key. Raises RequestError (400) for one that cannot be a key."""
     key = request.headers.get(HEADER.lower())
     if key is not None and not _KEY.fullmatch(key):
@@ -48,7 +48,7 @@ def begin(
     Raises RequestError: 409 while another request with this key is in flight, 422 where the key
     stands for another.
     """
-    key = key_of(request)
+    key = _key_of(request)
     if key is None:
         return None
     now = deps.clock()

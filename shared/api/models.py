@@ -18,7 +18,7 @@ from pydantic.alias_generators import to_camel
 
 from shared.api.exchange import Request
 from shared.api.forms import require_length
-from shared.domain.draft import ImageUse
+from shared.domain.draft import MAX_NOTES, MAX_TITLE, ImageUse
 from shared.domain.errors import RequestError
 from shared.image_probe import MAX_BYTES
 
@@ -32,8 +32,10 @@ def _whole(value: object) -> object:
 
 
 Whole = Annotated[int, BeforeValidator(_whole)]
-type Line = Annotated[str, StringConstraints(strip_whitespace=True, pattern=r"\S", max_length=120)]
-type Text = Annotated[str, StringConstraints(strip_whitespace=True, max_length=2000)]
+type Line = Annotated[
+    str, StringConstraints(strip_whitespace=True, pattern=r"\S", max_length=MAX_TITLE)
+]
+type Text = Annotated[str, StringConstraints(strip_whitespace=True, max_length=MAX_NOTES)]
 type Hex = Annotated[str, StringConstraints(pattern="^#[0-9a-fA-F]{6}$", to_lower=True)]
 type Name = Annotated[str, StringConstraints(strip_whitespace=True, pattern=r"\S", max_length=40)]
 

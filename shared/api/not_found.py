@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from shared.api.exchange import Answer, Request, problem
+from shared.api.exchange import Answer, Request, nothing_here, problem
 from shared.api.routes import methods_at
 from shared.domain.errors import RequestError
 
@@ -13,7 +13,7 @@ def not_found(request: Request) -> Answer:
     """404 for an unknown route, 405 with `Allow` for a known one."""
     methods = methods_at(request.path.get("rest", ""))
     if not methods:
-        return problem(RequestError(404, "NOT_FOUND", "There is nothing at this address."))
+        return problem(nothing_here())
     allowed = ", ".join(methods)
     refused = problem(
         RequestError(405, "METHOD_NOT_ALLOWED", f"This address answers to {allowed}.")

@@ -19,7 +19,7 @@ from shared.api.openapi_model import RETRY_AFTER, Json, Operation, Problems, Sho
 from shared.api.openapi_service import SERVICE_OPERATIONS
 from shared.api.routes import ROUTES, Access, Route
 from shared.api.views import ProblemView, View
-from shared.domain.draft import Metadata
+from shared.domain.draft import UNCATEGORISED
 from shared.settings import Settings
 
 OPERATIONS = {**DRAFT_OPERATIONS, **SERVICE_OPERATIONS}
@@ -41,7 +41,7 @@ the schema `Problem`."""
 def openapi_json(request: Request, *, mode: str, settings: Callable[[], Settings]) -> Answer:
     """200 with the description, as it holds in this `AUTH_MODE` and for these settings."""
     prefix = urlsplit(request.url).path.removesuffix("/").removesuffix("/openapi.json")
-    categories = (*settings().categories, Metadata().category)
+    categories = (*settings().categories, UNCATEGORISED)
     described = description(mode, categories) | {"servers": [{"url": prefix or "/"}]}
     return Answer(
         status=200,

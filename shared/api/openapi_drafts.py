@@ -13,7 +13,7 @@ from shared.api.openapi_model import (
     Operation,
     Parameter,
     Shown,
-    both,
+    merged,
 )
 from shared.api.openapi_parts import (
     BAD_BYTES,
@@ -27,7 +27,7 @@ from shared.api.openapi_parts import (
     UPLOAD_BODY,
 )
 from shared.api.presenting import VARIANTS
-from shared.api.reading import CONTINUATION, MAX_IDS, MAX_PAGE
+from shared.api.reading import CONTINUATION, MAX_IDS, MAX_PAGE, PAGE
 from shared.domain.draft import DraftStatus
 
 
@@ -48,7 +48,7 @@ DRAFT_OPERATIONS: Mapping[str, Operation] = {
                 headers=LOCATION | RETRY_AFTER,
             )
         },
-        problems=both(
+        problems=merged(
             BODY,
             BAD_BYTES,
             LIMITED,
@@ -68,7 +68,7 @@ DRAFT_OPERATIONS: Mapping[str, Operation] = {
                 headers=LOCATION,
             )
         },
-        problems=both(
+        problems=merged(
             JSON_BODY,
             LIMITED,
             {400: ("EMPTY_FILE",), 413: ("FILE_TOO_LARGE",), 415: ("UNSUPPORTED_FORMAT",)},
@@ -77,12 +77,12 @@ DRAFT_OPERATIONS: Mapping[str, Operation] = {
     "submit_upload": Operation(
         summary="Say that the photo has been sent",
         answers={202: _draft("Accepted, or where it stands by now.", **RETRY_AFTER)},
-        problems=both(UNKNOWN, BAD_BYTES, {409: ("NOT_UPLOADED",)}),
+        problems=merged(UNKNOWN, BAD_BYTES, {409: ("NOT_UPLOADED",)}),
     ),
     "get_draft": Operation(
         summary="One draft",
         answers={200: _draft("`Retry-After` while it is Processing.", **RETRY_AFTER)},
-        problems=both(UNKNOWN, LIMITED),
+        problems=merged(UNKNOWN, LIMITED),
     ),
     "get_draft_status": Operation(
         summary="Several drafts at once",
@@ -106,7 +106,7 @@ DRAFT_OPERATIONS: Mapping[str, Operation] = {
                 headers=RETRY_AFTER,
             )
         },
-        problems=both(LIMITED, {400: ("VALIDATION",), 422: ("TOO_MANY_IDS",)}),
+        problems=merged(LIMITED, {400: ("VALIDATION",), 422: ("TOO_MANY_IDS",)}),
     ),
     "list_drafts": Operation(
         summary="Your drafts, newest first",
@@ -118,7 +118,7 @@ DRAFT_OPERATIONS: Mapping[str, Operation] = {
             ),
             Parameter(
                 name="pageSize",
-                schema={"type": "integer", "minimum": 1, "maximum": MAX_PAGE, "default": 20},
+                schema={"type": "integer", "minimum": 1, "maximum": MAX_PAGE, "default": PAGE},
             ),
             Parameter(
                 name="continuation",
@@ -132,7 +132,7 @@ DRAFT_OPERATIONS: Mapping[str, Operation] = {
     "retry_draft": Operation(
         summary="Try a Failed draft again",
         answers={202: _draft("Processing again, as the next generation.", **RETRY_AFTER)},
-        problems=both(UNKNOWN, {409: ("NOT_FAILED", "NOT_RETRYABLE", "RETRY_LIMIT")}),
+        problems=merged(UNKNOWN, {409: ("NOT_FAILED", "NOT_RETRYABLE", "RETRY_LIMIT")}),
     ),
     "patch_draft": Operation(
         summary="Correct a draft",
@@ -147,7 +147,7 @@ DRAFT_OPERATIONS: Mapping[str, Operation] = {
         ),
         body={"application/json": models.DraftPatch},
         answers={200: _draft("Corrected.", **RETRY_AFTER)},
-        problems=both(
+        problems=merged(
             UNKNOWN,
             JSON_BODY,
             {412: ("PRECONDITION_FAILED",), 428: ("PRECONDITION_REQUIRED",)},
@@ -157,7 +157,7 @@ DRAFT_OPERATIONS: Mapping[str, Operation] = {
         summary="Accept a draft",
         says="While it is Processing the acceptance takes effect when the run is done.",
         answers={200: _draft("Accepted, or to be accepted; the same again.", **RETRY_AFTER)},
-        problems=both(UNKNOWN, {409: ("DRAFT_FAILED", "NOT_READY")}),
+        problems=merged(UNKNOWN, {409: ("DRAFT_FAILED", "NOT_READY")}),
     ),
     "reprocess_draft": Operation(
         summary="Ask for another picture of a Ready draft",
@@ -165,7 +165,7 @@ DRAFT_OPERATIONS: Mapping[str, Operation] = {
         body={"application/json": models.ReprocessRequest},
         body_required=False,
         answers={202: _draft("Wanted, as the next generation.")},
-        problems=both(UNKNOWN, JSON_BODY, {409: ("ACCEPTED", "NOT_READY")}),
+        problems=merged(UNKNOWN, JSON_BODY, {409: ("ACCEPTED", "NOT_READY")}),
     ),
     "delete_draft": Operation(
         summary="Delete a draft, its pictures and its history",

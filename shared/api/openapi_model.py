@@ -76,10 +76,10 @@ def form_of(most: int, *, switch: bool = True) -> Json:
     return {"type": "object", "required": ["files"], "properties": fields}
 
 
-def both(*several: Problems) -> Problems:
+def merged(*several: Problems) -> Problems:
     """The codes of all, by status."""
-    merged: dict[int, tuple[str, ...]] = {}
+    codes_by_status: dict[int, tuple[str, ...]] = {}
     for problems in several:
         for status, codes in problems.items():
-            merged[status] = (*merged.get(status, ()), *codes)
-    return merged
+            codes_by_status[status] = (*codes_by_status.get(status, ()), *codes)
+    return codes_by_status

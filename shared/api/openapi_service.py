@@ -11,8 +11,8 @@ from shared.api.openapi_model import (
     Operation,
     Parameter,
     Shown,
-    both,
     form_of,
+    merged,
 )
 from shared.api.openapi_parts import (
     BAD_BYTES,
@@ -28,7 +28,7 @@ from shared.api.openapi_parts import (
     SKIP,
     UNKNOWN,
 )
-from shared.api.ops import MOST_LETTERS
+from shared.api.ops import LETTERS, MOST_LETTERS
 
 SERVICE_OPERATIONS: Mapping[str, Operation] = {
     "create_image_v1": Operation(
@@ -38,7 +38,7 @@ SERVICE_OPERATIONS: Mapping[str, Operation] = {
         parameters=(KEY, SKIP, FILE_NAME),
         body=ONE_FILE,
         answers={200: Shown(says="The finished draft.", view=views.ImageV1View)},
-        problems=both(
+        problems=merged(
             BODY,
             LIMITED,
             {400: ("INVALID_REQUEST", "VALIDATION"), 404: ("NOT_FOUND",)},
@@ -61,7 +61,7 @@ SERVICE_OPERATIONS: Mapping[str, Operation] = {
                 },
             )
         },
-        problems=both(
+        problems=merged(
             BODY,
             BAD_BYTES,
             {400: ("INVALID_REQUEST",), 413: ("BODY_TOO_LARGE",), 429: ("BUSY",)},
@@ -106,7 +106,7 @@ SERVICE_OPERATIONS: Mapping[str, Operation] = {
                     "type": "integer",
                     "minimum": 1,
                     "maximum": MOST_LETTERS,
-                    "default": 100,
+                    "default": LETTERS,
                 },
             ),
         ),
@@ -117,7 +117,7 @@ SERVICE_OPERATIONS: Mapping[str, Operation] = {
         summary="Send what a dead letter speaks of once more",
         tag="Operators",
         answers={200: Shown(says="Sent.", view=service_views.DeadLetterView)},
-        problems=both(UNKNOWN, {409: ("NOT_REPLAYABLE",)}),
+        problems=merged(UNKNOWN, {409: ("NOT_REPLAYABLE",)}),
     ),
     "openapi_json": Operation(
         summary="This description",

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import asdict
 from urllib.parse import unquote
 
 from shared import operations
-from shared.api.exchange import Answer, Request, answer, invalid
+from shared.api.exchange import Answer, Request, answer, number_asked
 from shared.api.models import RetryFailedRequest, read_json
 from shared.api.service_views import (
     DeadLettersView,
@@ -23,7 +22,7 @@ from shared.dependencies import Dependencies
 from shared.records.deadletters import DeadLetter
 from shared.records.jobruns import JobRun
 
-MOST_LETTERS = 1000
+LETTERS, MOST_LETTERS = 100, 1000
 _SHOWN_BODY = 4000  # characters
 
 
@@ -65,21 +64,14 @@ def ops_retry_failed(request: Request, deps: Dependencies) -> Answer:
 
 def ops_dead_letters(request: Request, deps: Dependencies) -> Answer:
     """200 with the newest of those that are kept."""
-    letters = operations.dead_letters(deps, most=_most(request.query.get("max", "")))
+    most = number_asked(request, "max", default=LETTERS, most=MOST_LETTERS)
+    letters = operations.dead_letters(deps, most=most)
     return answer(200, DeadLettersView(dead_letters=[_letter(letter) for letter in letters]))
 
 
 def ops_replay_dead_letter(request: Request, deps: Dependencies) -> Answer:
     """200 with the letter. Raises RequestError (404, or 409 where it is not safe)."""
     return answer(200, _letter(operations.replay(unquote(request.path.get("id", "")), deps)))
-
-
-def _most(text: str) -> int:
-    if not text:
-        return 100
-    if not re.fullmatch("[0-9]{1,4}", text) or not 1 <= int(text) <= MOST_LETTERS:
-        raise invalid("max", f"must be a whole number from 1 to {MOST_LETTERS}")
-    return int(text)
 
 
 def _run(run: JobRun) -> JobRunView:

@@ -8,9 +8,8 @@ from html import escape
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from shared.api.exchange import Answer, Request
-from shared.domain.draft import Metadata
-from shared.domain.errors import RequestError
+from shared.api.exchange import Answer, Request, nothing_here
+from shared.domain.draft import UNCATEGORISED
 from shared.identity import EASYAUTH, KEY
 from shared.settings import Settings
 
@@ -46,7 +45,7 @@ def app_page(
     """The upload page. 404 where only a back end may call: it could not sign anybody in."""
     _refuse_in_key_mode(mode)
     config = {
-        "categories": [*settings().categories, Metadata().category],
+        "categories": [*settings().categories, UNCATEGORISED],
         "palette": palette,
         "signIn": _SIGN_IN if mode == EASYAUTH else None,
     }
@@ -71,7 +70,7 @@ def docs_asset(request: Request) -> Answer:
 
 def _refuse_in_key_mode(mode: str) -> None:
     if mode == KEY:
-        raise _nothing_here()
+        raise nothing_here()
 
 
 def _page(name: str, request: Request, config: Mapping[str, object]) -> Answer:
@@ -89,11 +88,7 @@ def _asset(folder: str, request: Request) -> Answer:
     files = {file.name: file for file in (_FOLDER / folder).iterdir()}
     file = files.get(request.path.get("name", ""))
     if file is None or file.suffix == ".html":
-        raise _nothing_here()
+        raise nothing_here()
     return Answer(
         status=200, body=file.read_bytes(), content_type=_TYPES[file.suffix], headers=_HEADERS
     )
-
-
-def _nothing_here() -> RequestError:
-    return RequestError(404, "NOT_FOUND", "There is nothing at this address.")

@@ -31,7 +31,7 @@ class Links:
     @classmethod
     def at(cls, now: datetime, deps: Dependencies) -> Links:
         """Links that last from one to two hours."""
-        return cls(uploads=deps.uploads, images=deps.images, until=link_end(now))
+        return cls(uploads=deps.uploads, images=deps.images, until=_link_end(now))
 
     def picture(self, rendition: Rendition) -> str:
         return self.images.read_url(rendition.blob, until=self.until)
@@ -45,7 +45,7 @@ class Links:
         return self.uploads.read_url(draft.raw.blob, until=self.until, attachment=name)
 
 
-def link_end(now: datetime) -> datetime:
+def _link_end(now: datetime) -> datetime:
     """The next full hour, plus one."""
     return now.replace(minute=0, second=0, microsecond=0) + 2 * _HOUR
 

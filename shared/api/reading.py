@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from shared.api.changing import own_draft
-from shared.api.exchange import Answer, Request, answer, invalid
+from shared.api.exchange import Answer, Request, answer, invalid, number_asked
 from shared.api.limiting import limit_status_calls
 from shared.api.presenting import Links, present, retry_after
 from shared.api.views import (
@@ -21,7 +21,7 @@ from shared.domain.draft import Draft, DraftStatus
 from shared.domain.errors import RequestError
 
 MAX_IDS = 20
-MAX_PAGE = 100
+PAGE, MAX_PAGE = 20, 100
 CONTINUATION = "d~[0-9a-f]{12}~[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"  # a row key
 _UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
 
@@ -66,7 +66,7 @@ def list_drafts(request: Request, deps: Dependencies) -> Answer:
     statuses = _statuses(request.query.get("status", ""))
     page = deps.store.page(
         request.owner_id,
-        size=_page_size(request.query.get("pageSize", "")),
+        size=number_asked(request, "pageSize", default=PAGE, most=MAX_PAGE),
         after=_row_key(request.query.get("continuation", "")),
         wanted=(lambda draft: draft.status in statuses) if statuses else None,
     )
@@ -93,14 +93,6 @@ def _statuses(text: str) -> frozenset[DraftStatus]:
     if not set(names) <= set(DraftStatus):
         raise invalid("status", f"must be one of {', '.join(DraftStatus)}")
     return frozenset(DraftStatus(name) for name in names)
-
-
-def _page_size(text: str) -> int:
-    if not text:
-        return 20
-    if not re.fullmatch("[0-9]{1,3}", text) or not 1 <= int(text) <= MAX_PAGE:
-        raise invalid("pageSize", f"must be a whole number from 1 to {MAX_PAGE}")
-    return int(text)
 
 
 def _row_key(token: str) -> str | None:

@@ -60,8 +60,6 @@ ROUTES = (
 
 _PARAMETER = re.compile(r"\\\{([a-z]+)(:guid)?\\\}")
 _GUID = r"[{(]?[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}[)}]?"  # as the host takes them
-
-
 _ACCESS = {route.name: route.access for route in ROUTES}
 
 

@@ -19,14 +19,12 @@ from shared.domain.draft import Draft, DraftStatus, RawPhoto
 from shared.domain.errors import (
     BadImageError,
     ConflictError,
-    EmptyFileError,
-    FileTooLargeError,
     RequestError,
     UnsupportedFormatError,
 )
 from shared.domain.events import EventType, event_of
 from shared.domain.ids import new_draft_id, raw_blob
-from shared.image_probe import MAX_BYTES, probe
+from shared.image_probe import check_bytes, probe
 from shared.ports import BlobInfo
 from shared.sending import send
 
@@ -110,10 +108,7 @@ def _remove(blob: str, info: BlobInfo, deps: Dependencies) -> None:
 
 
 def _bytes(blob: str, info: BlobInfo, deps: Dependencies) -> bytes:
-    if info.size > MAX_BYTES:
-        raise FileTooLargeError(
-            f"The file has {info.size / 1e6:.1f} MB; the limit is {MAX_BYTES / 1e6:g} MB."
-        )
+    check_bytes(info.size)
     try:
         data = deps.uploads.read(blob, etag=info.etag)
     except ConflictError as error:
@@ -133,10 +128,7 @@ def _check_announced(wanted: UploadRequest) -> None:
     """What would be refused at submit is refused before anything is sent."""
     if not is_picture(wanted.content_type):
         raise UnsupportedFormatError
-    if wanted.size == 0:
-        raise EmptyFileError
-    if wanted.size > MAX_BYTES:
-        raise FileTooLargeError
+    check_bytes(wanted.size)
 
 
 def _shell(request: Request, wanted: UploadRequest, deps: Dependencies) -> Draft:

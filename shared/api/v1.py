@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from functools import partial
 
-from shared.api.accepting import Refused, judge, take_in
+from shared.api.accepting import RETRY_AFTER_SECONDS, Refused, judge, take_in
 from shared.api.exchange import Answer, Request, answer
 from shared.api.forms import Form, SentFile, read_form, require_length
 from shared.api.intake import Photo
@@ -62,7 +62,7 @@ def _answer(request: Request, draft: Draft, deps: Dependencies) -> Answer:
             "STILL_PROCESSING",
             "The photo is still being processed. Its draft goes on: ask for its status.",
             retryable=True,
-            retry_after=2,
+            retry_after=RETRY_AFTER_SECONDS,
             extra={"draftId": draft.id, "statusUrl": status_url},
         )
     if draft.error is not None:

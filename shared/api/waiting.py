@@ -61,7 +61,7 @@ def watch(
 ) -> list[Draft]:
     """The drafts when all are finished, or when the patience of a caller since then is over."""
     seen = list(drafts)
-    while deps.clock() - since < PATIENCE and _unfinished(seen):
+    while deps.clock() - since < PATIENCE and _any_processing(seen):
         pause(_GLANCE_SECONDS)
         seen = _states(seen, deps)
     return seen
@@ -100,5 +100,5 @@ def _states(drafts: Sequence[Draft], deps: Dependencies) -> list[Draft]:
     return [found.get(draft.id, draft) for draft in drafts]
 
 
-def _unfinished(drafts: Sequence[Draft]) -> bool:
+def _any_processing(drafts: Sequence[Draft]) -> bool:
     return any(draft.status is DraftStatus.PROCESSING for draft in drafts)

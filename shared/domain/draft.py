@@ -87,17 +87,22 @@ class Pictures:
     original_blur_hash: str | None = None
 
     def blobs(self) -> Iterator[str]:
+        """Full names, the mask's first."""
         if self.mask:
             yield self.mask
         for rendition in self.renditions.values():
             yield rendition.blob
 
 
+UNCATEGORISED = "Uncategorised"  # nobody could say, or the answer is not in the list
+MAX_TITLE, MAX_NOTES = 120, 2000  # characters
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Metadata:
     """What the item is; `edited` names the fields that a person has set."""
 
-    category: str = "Uncategorised"
+    category: str = UNCATEGORISED
     category_confidence: float | None = None  # 0..1
     colors: tuple[Color, ...] = ()
     title: str | None = None

@@ -98,14 +98,20 @@ class TransientError(IngestError):
 
 
 class StorageUnavailableError(TransientError):
-    """A storage call failed or its outcome is unknown (`unknown` is true for a lost answer)."""
+    """A storage call failed or its outcome is unknown (`unknown` is true for a lost answer).
+
+    `service_code` is the service's own word for it, "" where it said none.
+    """
 
     code = "STORAGE_UNAVAILABLE"
     public_message = "Storage is not available at the moment. Try again shortly."
 
-    def __init__(self, detail: str | None = None, *, unknown: bool = True) -> None:
+    def __init__(
+        self, detail: str | None = None, *, unknown: bool = True, service_code: str = ""
+    ) -> None:
         super().__init__(detail)
         self.unknown = unknown
+        self.service_code = service_code
 
 
 class CheckpointLostError(TransientError):
@@ -154,12 +160,19 @@ class MessageAheadError(TransientError):
 
 
 class ConflictError(IngestError):
-    """A conditional write met another ETag, or a row that is gone. Nothing was written."""
+    """A conditional write met another ETag, or a row that is gone. Nothing was written.
+
+    `service_code` as in StorageUnavailableError.
+    """
 
     status = 409
     code = "CONFLICT"
     public_message = "The draft changed in the meantime. Read it again."
     retryable = True
+
+    def __init__(self, detail: str | None = None, *, service_code: str = "") -> None:
+        super().__init__(detail)
+        self.service_code = service_code
 
 
 class AlreadyExistsError(ConflictError):

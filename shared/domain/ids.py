@@ -6,6 +6,7 @@ import hashlib
 import re
 import uuid
 from collections.abc import Iterable, Iterator
+from datetime import datetime
 
 import uuid_utils
 
@@ -28,7 +29,7 @@ def is_draft_id(text: str) -> bool:
     return parsed.version == 7 and str(parsed) == text
 
 
-def created_ms(draft_id: str) -> int:
+def _created_ms(draft_id: str) -> int:
     """The Unix millisecond inside a draft id."""
     return uuid.UUID(draft_id).int >> 80
 
@@ -51,7 +52,7 @@ def owner_key(owner_id: str) -> str:
 
 def draft_row_key(draft_id: str) -> str:
     """Computed from the id alone; a partition reads newest first."""
-    return f"d~{_MILLISECONDS - created_ms(draft_id):012x}~{draft_id}"
+    return f"d~{_inverted_ms(_created_ms(draft_id))}~{draft_id}"
 
 
 def neighbours(keys: Iterable[str], within_ms: int) -> Iterator[list[str]]:
@@ -74,9 +75,14 @@ def idempotency_row_key(key: str) -> str:
     return "k~" + hashlib.sha256(key.encode()).hexdigest()
 
 
-def inverted_ms(unix_ms: int) -> str:
+def _inverted_ms(unix_ms: int) -> str:
     """A fixed-width text that sorts newest first."""
     return f"{_MILLISECONDS - unix_ms:012x}"
+
+
+def inverted(at: datetime) -> str:
+    """The same for a time."""
+    return _inverted_ms(int(at.timestamp() * 1000))
 
 
 def raw_blob(key: str, draft_id: str) -> str:

@@ -32,6 +32,7 @@ TRANSITIONS: dict[DraftStatus, frozenset[DraftStatus]] = {
     DraftStatus.ACCEPTED: frozenset(),
 }
 
+NO_DELAY = timedelta(0)
 _STATUS_WORK = frozenset({WorkReason.INITIAL, WorkReason.RETRY})
 # What another analysis says anew, or has mended; the rest is about the picture, which stays.
 _OF_THE_ANALYSIS = frozenset(
@@ -49,9 +50,6 @@ def advance(draft: Draft, to: DraftStatus, now: datetime) -> Draft:
 def visible(draft: Draft, now: datetime) -> Draft:
     """A change that clients see: the revision, and with it the API's ETag, moves on."""
     return replace(draft, updated_at=now, revision=draft.revision + 1)
-
-
-NO_DELAY = timedelta(0)
 
 
 def want(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
@@ -29,7 +29,14 @@ class JobMessage:
 
     def encode(self) -> str:
         """Base64 of the JSON: safe in the queue's XML, whatever the owner id holds."""
-        fields = {"version": 1} | {_camel(name): value for name, value in asdict(self).items()}
+        fields = {
+            "version": 1,
+            "ownerId": self.owner_id,
+            "draftId": self.draft_id,
+            "generation": self.generation,
+            "skipSegmentation": self.skip_segmentation,
+            "traceparent": self.traceparent,
+        }
         text = json.dumps(fields, separators=(",", ":"), ensure_ascii=False)
         return base64.b64encode(text.encode()).decode("ascii")
 
@@ -46,11 +53,6 @@ class JobMessage:
             skip_segmentation=_flag(fields.get("skipSegmentation", False)),
             traceparent=_trace(fields.get("traceparent")),
         )
-
-
-def _camel(name: str) -> str:
-    head, *tail = name.split("_")
-    return head + "".join(part.title() for part in tail)
 
 
 def _read_object(body: bytes) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from shared.domain.draft import Draft, DraftStatus
 
-ATTENTION = timedelta(minutes=3)  # after that an unattended or unfinished draft is looked at
+UNATTENDED_AFTER = timedelta(minutes=3)  # after that an unattended or unfinished draft is looked at
 SECOND_PASS = timedelta(minutes=15)  # after a deletion: what a late writer left is removed
 SETTLED = timedelta(minutes=10)  # functionTimeout: no request or run is still writing by then
 UNATTENDED_BEHIND_HEAD = timedelta(minutes=1)
@@ -17,10 +17,10 @@ UNATTENDED_BEHIND_HEAD = timedelta(minutes=1)
 class Retention:
     """Lifetimes by setting; `ready` None keeps for ever."""
 
-    uploading: timedelta = timedelta(hours=24)
-    failed: timedelta = timedelta(days=7)
-    ready: timedelta | None = None
-    stale: timedelta = timedelta(hours=2)  # Processing longer than this and unattended fails
+    uploading: timedelta
+    failed: timedelta
+    ready: timedelta | None
+    stale: timedelta  # Processing longer than this and unattended fails
 
 
 def expires_at(draft: Draft, retention: Retention) -> datetime | None:
@@ -39,9 +39,9 @@ def due_at(draft: Draft, retention: Retention, now: datetime) -> datetime | None
     if draft.deleted_at is not None:
         return draft.deleted_at + SECOND_PASS
     if draft.work is not None:
-        return draft.work.queued_at + ATTENTION
+        return draft.work.queued_at + UNATTENDED_AFTER
     if draft.unfinished:
-        return now + ATTENTION
+        return now + UNATTENDED_AFTER
     return expires_at(draft, retention)
 
 
@@ -53,4 +53,4 @@ def unattended(draft: Draft, head: datetime, now: datetime) -> bool:
     mark = draft.mark
     if mark is None or draft.lease_live(now):
         return False
-    return mark < now - ATTENTION and mark < head - UNATTENDED_BEHIND_HEAD
+    return mark < now - UNATTENDED_AFTER and mark < head - UNATTENDED_BEHIND_HEAD

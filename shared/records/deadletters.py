@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from shared import telemetry
 from shared.domain.draft import Draft
-from shared.domain.ids import inverted_ms
+from shared.domain.ids import inverted
 from shared.ports import Replace, Row, Span, Table
 from shared.records.codec import readable, to_values
 from shared.records.dropping import TimeIsUp, drop, never
@@ -46,7 +47,7 @@ class DeadLetters:
 
     def keep(self, letter: DeadLetter, *, name: str) -> DeadLetter:
         """Store the letter; the same `name` and time overwrite, so that a rerun adds none."""
-        key = f"{_inverted(letter.at)}~{name}"
+        key = f"{inverted(letter.at)}~{name}"
         row = Row(f"{letter.at:%Y-%m}", key, to_values(letter, leave_out=_NOT_STORED))
         self._table.put(row)
         kept = replace(letter, id=_id(row))
@@ -80,7 +81,7 @@ class DeadLetters:
     def drop_old(self, now: datetime, time_is_up: TimeIsUp = never) -> bool:
         """Delete what is past its time, as the key alone says; whether there was time for all."""
         oldest = now - KEPT
-        span = Span(partition_to=f"{oldest:%Y-%m}~", key_from=f"{_inverted(oldest)}~~")
+        span = Span(partition_to=f"{oldest:%Y-%m}~", key_from=f"{inverted(oldest)}~~")
         return drop(self._table, span, time_is_up)
 
 
@@ -103,7 +104,13 @@ def letter_of(
     )
 
 
+def name_of_bytes(content: bytes) -> str:
+    """Of a letter that is known by its body or its message's id alone."""
+    return hashlib.sha256(content).hexdigest()[:16]
+
+
 def name_of(draft: Draft) -> str:
+    """Of the letter of its generation's end."""
     return f"{draft.id}-{draft.generation}"
 
 
@@ -113,10 +120,6 @@ def _id(row: Row) -> str:
 
 def _letter(row: Row) -> DeadLetter | None:
     return readable(DeadLetter, row, id=_id(row), etag=row.etag)
-
-
-def _inverted(at: datetime) -> str:
-    return inverted_ms(int(at.timestamp() * 1000))
 
 
 def _months(now: datetime) -> list[str]:

@@ -20,6 +20,7 @@ from shared.records.due import DueIndex, entry_of
 _NOT_STORED = frozenset({"etag"})
 _NEIGHBOURS_MS = 60_000  # ids this close together are read as one range
 _EVENTS_A_TRANSACTION = 99
+_MOST_ROWS = 1000
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -61,7 +62,7 @@ class DraftStore:
         return None if draft.deleted_at else draft
 
     def load(self, partition: str, row_key: str) -> Draft | None:
-        """The row as it is, a tombstone too."""
+        """The row as it is, a tombstone too. Raises ValueError for a damaged one."""
         row = self._table.get(partition, row_key)
         return _draft(row) if row else None
 
@@ -95,24 +96,23 @@ class DraftStore:
         size: int,
         after: str | None = None,
         wanted: Callable[[Draft], bool] | None = None,
-        most_rows: int = 1000,
     ) -> DraftPage:
         """Up to `size` drafts, of those that are `wanted`, after the row key `after`.
 
-        Reads at most `most_rows`, and no more than `size` at once where all are wanted. A damaged
+        Reads at most 1,000 rows, and no more than `size` at once where all are wanted. A damaged
         row is told and left out.
         """
         whole = Span.prefix(owner_key(owner_id), "d~")
         span = replace(whole, key_from=None, key_after=after) if after else whole
         drafts: list[Draft] = []
         last = None
-        at_once = min(most_rows, 1000) if wanted else size
+        at_once = _MOST_ROWS if wanted else size
         for number, row in enumerate(self._table.query(span, page=at_once), 1):
             last = row.key
             draft = _readable(row)
             if draft and draft.deleted_at is None and (wanted is None or wanted(draft)):
                 drafts.append(draft)
-            if len(drafts) == size or number == most_rows:
+            if len(drafts) == size or number == _MOST_ROWS:
                 return DraftPage(drafts=tuple(drafts), after=last)
         return DraftPage(drafts=tuple(drafts), after=None)
 
@@ -129,16 +129,13 @@ class DraftStore:
         outcome is unknown: then the caller reads the rows.
         """
         changes: list[Change] = []
-        stamped: list[Draft] = []
+        stamped: dict[int, Draft] = {}  # by the place of its row
         for draft, event in announced:
             numbered, events = history.number(_stamp(draft), [event], outbox=self._outbox)
-            stamped.append(numbered)
+            stamped[len(changes)] = numbered
             changes += [Insert(_row(numbered)), *history.inserts(numbered, events)]
         etags = self._table.transact([*changes, *beside])
-        positions = [index for index, change in enumerate(changes) if _is_draft_row(change)]
-        return [
-            replace(draft, etag=etags[at]) for draft, at in zip(stamped, positions, strict=True)
-        ]
+        return [replace(draft, etag=etags[at]) for at, draft in stamped.items()]
 
     def save(self, before: Draft, after: Draft, *events: Event, now: datetime) -> Draft:
         """Write `after` where the row is still `before`, with its events, and keep it due.
@@ -243,7 +240,3 @@ def _draft(row: Row) -> Draft:
 
 def _readable(row: Row) -> Draft | None:
     return readable(Draft, row, etag=row.etag)
-
-
-def _is_draft_row(change: Change) -> bool:
-    return change.row.key.startswith("d~")

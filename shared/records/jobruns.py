@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from shared.domain.ids import inverted_ms
+from shared.domain.ids import inverted
 from shared.ports import Insert, Replace, Row, Span, Table
 from shared.records.codec import from_values, readable, to_values
 from shared.records.dropping import TimeIsUp, drop, never
@@ -85,13 +85,13 @@ class JobRuns:
 
     def record(self, run: JobRun) -> None:
         """A run of an idempotent job, after it: several may have begun in one millisecond."""
-        key = f"{_inverted(run.started_at)}~{uuid.uuid4().hex[:8]}"
+        key = f"{inverted(run.started_at)}~{uuid.uuid4().hex[:8]}"
         self._table.transact([Insert(_row(replace(run, key=key)))])
 
     def open_window(self, run: JobRun) -> JobRun:
         """Claim the window before the job acts. Raises AlreadyExistsError when it was claimed."""
         assert run.window is not None
-        claimed = replace(run, key=_inverted(run.window))
+        claimed = replace(run, key=inverted(run.window))
         [etag] = self._table.transact([Insert(_row(claimed))])
         return replace(claimed, etag=etag)
 
@@ -101,7 +101,7 @@ class JobRuns:
 
     def newest(self, job: str, *, since: datetime | None = None) -> Iterator[JobRun]:
         """Runs of a job, newest first, back to `since`; a damaged one is told and left out."""
-        end = f"{_inverted(since)}~~" if since else None
+        end = f"{inverted(since)}~~" if since else None
         for row in self._table.query(Span(partition=job, key_to=end), page=100):
             if found := readable(JobRun, row, key=row.key, etag=row.etag):
                 yield found
@@ -113,12 +113,8 @@ class JobRuns:
 
     def drop_old(self, job: str, now: datetime, time_is_up: TimeIsUp = never) -> bool:
         """Delete what is past its time, as the key alone says; whether there was time for all."""
-        span = Span(partition=job, key_from=f"{_inverted(now - KEPT)}~~")
+        span = Span(partition=job, key_from=f"{inverted(now - KEPT)}~~")
         return drop(self._table, span, time_is_up)
-
-
-def _inverted(at: datetime) -> str:
-    return inverted_ms(int(at.timestamp() * 1000))
 
 
 def _row(run: JobRun) -> Row:

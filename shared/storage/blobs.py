@@ -94,12 +94,10 @@ class AzureBlobs:
             )
         return str(answer["etag"])
 
-    def read(self, name: str, *, etag: str | None = None, first: int | None = None) -> bytes | None:
-        fence = {"etag": etag, "match_condition": MatchConditions.IfNotModified} if etag else {}
-        part = {"offset": 0, "length": first} if first else {}
+    def read(self, name: str, *, etag: str | None = None) -> bytes | None:
         with translate_storage_errors():
             try:
-                return self._client.download_blob(name, **part, **fence).readall()  # type: ignore[call-overload]
+                return self._client.download_blob(name, **_only_if(etag)).readall()
             except ResourceNotFoundError as error:
                 _raise_unless_missing(error)
                 return None
@@ -119,12 +117,9 @@ class AzureBlobs:
         return BlobInfo(size=found.size, etag=str(found.etag), content_type=content_type)
 
     def delete(self, name: str, *, etag: str | None = None) -> None:
-        fence: dict[str, Any] = (
-            {"etag": etag, "match_condition": MatchConditions.IfNotModified} if etag else {}
-        )
         with translate_storage_errors():
             try:
-                self._client.delete_blob(name, **fence)
+                self._client.delete_blob(name, **_only_if(etag))
             except ResourceNotFoundError as error:
                 _raise_unless_missing(error)
 
@@ -138,6 +133,11 @@ class AzureBlobs:
 
     def upload_url(self, name: str, *, until: datetime) -> str:
         return self._signer.sign(self._container, name, permission="c", until=until)
+
+
+def _only_if(etag: str | None) -> dict[str, Any]:
+    """The condition of a call; none where no ETag is given."""
+    return {"etag": etag, "match_condition": MatchConditions.IfNotModified} if etag else {}
 
 
 def _raise_unless_missing(error: ResourceNotFoundError) -> None:

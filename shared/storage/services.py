@@ -37,15 +37,20 @@ _TRANSPORT: dict[str, Any] = {
 
 
 class Services:
-    """The three storage services behind the prefix `DRAFTS`."""
+    """Clients of the three; `local` where they came by connection string: then the app sets up."""
 
     def __init__(
-        self, blobs: BlobServiceClient, queues: QueueServiceClient, tables: TableServiceClient
+        self,
+        blobs: BlobServiceClient,
+        queues: QueueServiceClient,
+        tables: TableServiceClient,
+        *,
+        local: bool = False,
     ) -> None:
         self.blobs = blobs
         self.queues = queues
         self.tables = tables
-        self.local = False
+        self.local = local
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str]) -> Services:
@@ -66,16 +71,16 @@ class Services:
 
     @classmethod
     def from_connection_string(cls, text: str) -> Services:
+        """Raises SettingsError for a text that is none."""
         try:
-            services = cls(
+            return cls(
                 BlobServiceClient.from_connection_string(text, **_TRANSPORT),
                 QueueServiceClient.from_connection_string(text, **_TRANSPORT),
                 TableServiceClient.from_connection_string(text, **_TRANSPORT),
+                local=True,
             )
         except ValueError as error:
             raise SettingsError([f"{PREFIX}: not a storage connection string"]) from error
-        services.local = True
-        return services
 
     def queue(self, name: str) -> QueueClient:
         return self.queues.get_queue_client(name)

@@ -6,11 +6,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from azure.core.exceptions import (
-    AzureError,
-    HttpResponseError,
-    ServiceRequestError,
-)
+from azure.core.exceptions import AzureError, HttpResponseError, ServiceRequestError
 
 from shared.domain.errors import AlreadyExistsError, ConflictError, StorageUnavailableError
 
@@ -47,8 +43,8 @@ def error_code(error: HttpResponseError) -> str:
 def _translated(error: HttpResponseError) -> ConflictError | StorageUnavailableError:
     code = error_code(error)
     if code in _EXISTS:
-        return AlreadyExistsError()
+        return AlreadyExistsError(service_code=code)
     if error.status_code in _LOST_RACE and code not in _NOT_SET_UP:
-        return ConflictError()
+        return ConflictError(service_code=code)
     refused = error.status_code is not None and 400 <= error.status_code < 500
-    return StorageUnavailableError(unknown=not refused)
+    return StorageUnavailableError(unknown=not refused, service_code=code)

@@ -50,13 +50,6 @@ def test_blobs_read_of_a_missing_one_with_an_etag_is_none(blobs):
     assert blobs.read(RAW, etag=old) is None
 
 
-def test_blobs_read_the_first_bytes(blobs):
-    """A header can be read without the picture."""
-    put(blobs, data=b"0123456789")
-    assert blobs.read(RAW, first=4) == b"0123"
-    assert blobs.read(RAW, first=100) == b"0123456789"
-
-
 def test_blobs_info_tells_size_type_and_etag(blobs):
     """What is known without reading."""
     etag = put(blobs, data=b"12345")

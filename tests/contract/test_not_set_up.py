@@ -9,6 +9,7 @@ import pytest
 
 from devhost.azurite import connection_string
 from shared.domain.errors import StorageUnavailableError
+from shared.leftovers import remove_blob
 from shared.ports import Delete, Insert, Replace, Row, Span
 from shared.storage.blobs import AzureBlobs, SasSigner
 from shared.storage.queues import AzureQueue
@@ -61,6 +62,15 @@ def test_queue_that_does_not_exist_is_an_error(services, call):
     """A missing queue is never taken for an empty one."""
     with pytest.raises(StorageUnavailableError):
         call(AzureQueue(services.queue(fresh("q"))))
+
+
+def test_deletion_that_is_refused_is_told_in_the_words_of_the_service(services, caplog):
+    """The alarm on refused deletions has to name the reason as Azure does."""
+    name = fresh("c")
+    services.blobs.create_container(name).upload_blob("a/b", b"x").acquire_lease()
+    blobs = AzureBlobs(services.blobs, name, SasSigner(services.blobs))
+    assert remove_blob("a/b", blobs, name, "a-draft") == 1
+    assert '"errorCode":"LeaseIdMissing"' in caplog.text
 
 
 @pytest.fixture(scope="module")

@@ -9,10 +9,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from devhost.ncrontab import Crontab
+from process_image_job.pipeline import STEPS
 from shared.domain.draft import DraftStatus
 from shared.domain.retention import SETTLED
 from shared.ncrontab import values_of
-from shared.settings import Settings, default_of, setting_names
+from shared.settings import Settings
+from tests.factories import setting_texts
 
 ROOT = Path(__file__).resolve().parents[2]
 HOST = json.loads((ROOT / "host.json").read_text())
@@ -80,9 +82,10 @@ def test_sample_settings_hold_every_setting_and_no_other():
     sample = json.loads((ROOT / "local.settings.sample.json").read_text())
     values = sample["Values"]
     assert sample["IsEncrypted"] is False
-    ours = {name for name in values if name in setting_names()}
-    assert ours == set(setting_names())
-    different = {n: v for n, v in values.items() if n in ours and v != default_of(n)}
+    defaults = setting_texts()
+    ours = {name: value for name, value in values.items() if name in defaults}
+    assert ours.keys() == defaults.keys()
+    different = {name: value for name, value in ours.items() if value != defaults[name]}
     assert different == {"AUTH_MODE": "local"}
 
 
@@ -120,7 +123,14 @@ def test_bundle_brings_the_storage_extension_that_reads_poison_queues():
 def test_every_setting_is_documented():
     """The settings page names each one."""
     page = (ROOT / "docs" / "settings.md").read_text()
-    assert [name for name in setting_names() if f"`{name}`" not in page] == []
+    assert [name for name in setting_texts() if f"`{name}`" not in page] == []
+
+
+def test_pipeline_page_lists_the_steps_in_order():
+    """Behind the probe, which is no step of the worker."""
+    page = (ROOT / "docs" / "pipeline.md").read_text()
+    listed = re.findall(r"^\| `(\w+)`", page, re.MULTILINE)
+    assert listed == ["probe", *(step.__name__ for step in STEPS)]
 
 
 _PARTS = st.sampled_from(

@@ -5,7 +5,8 @@ from dataclasses import fields
 import pytest
 
 from shared.domain.errors import SettingsError
-from shared.settings import Settings, default_of, setting_names
+from shared.settings import Settings
+from tests.factories import setting_texts
 from tests.fakes import NOW
 
 
@@ -75,7 +76,7 @@ def test_settings_with_the_longest_times_can_be_used():
 
 def test_setting_defaults_read_back_as_they_are():
     """The text of every default parses to the default."""
-    texts = {name: default_of(name) for name in setting_names()}
+    texts = setting_texts()
     assert Settings.from_env(texts) == Settings()
     assert len(texts) == len(fields(Settings))
 

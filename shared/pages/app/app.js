@@ -175,7 +175,7 @@ function leadToSignIn() {
 }
 
 function listen() {
-  const drop = $("drop");
+  const zone = $("drop");
   $("choose").addEventListener("click", () => $("files").click());
   $("files").addEventListener("change", (event) => { add(event.target.files); event.target.value = ""; });
   $("more").addEventListener("click", load);
@@ -183,12 +183,12 @@ function listen() {
     for (const item of items.filter((each) => statusOf(each) === "Ready")) await act("accept", item);
   });
   for (const name of ["dragenter", "dragover"]) {
-    document.addEventListener(name, (event) => { event.preventDefault(); drop.classList.add("over"); });
+    document.addEventListener(name, (event) => { event.preventDefault(); zone.classList.add("over"); });
   }
-  document.addEventListener("dragleave", (event) => event.relatedTarget || drop.classList.remove("over"));
+  document.addEventListener("dragleave", (event) => event.relatedTarget || zone.classList.remove("over"));
   document.addEventListener("drop", (event) => {
     event.preventDefault();
-    drop.classList.remove("over");
+    zone.classList.remove("over");
     add(event.dataTransfer.files);
   });
   document.addEventListener("paste", (event) => add(event.clipboardData.files));

@@ -89,7 +89,7 @@ function render(api) {
     <p class="soft">Version ${escape(api.info.version)} · all routes under <code>${escape(api.servers[0].url)}</code> · <a href="${BASE}/openapi.json">openapi.json</a></p>
     ${paragraphs(api.info.description)}${sections.join("")}
     <section><h2>Schemas</h2>${Object.entries(api.components.schemas).map(schemaArticle).join("")}</section>`;
-  if (location.hash) document.querySelector(CSS.escape(location.hash).replace("\\#", "#"))?.scrollIntoView();
+  if (location.hash) document.getElementById(location.hash.slice(1))?.scrollIntoView();
 }
 
 document.getElementById("fold").open = matchMedia("(min-width: 861px)").matches;

@@ -1,17 +1,19 @@
 """Lifetimes, due times, and what counts as unattended."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
 from shared.domain.draft import DraftError, DraftStatus
-from shared.domain.retention import Retention, due_at, expires_at, unattended
+from shared.domain.retention import due_at, expires_at, unattended
+from shared.settings import Settings
 from tests.factories import make_draft, make_work
 from tests.fakes import NOW
 
 DAY = timedelta(days=1)
 MINUTE = timedelta(minutes=1)
-KEEP = Retention()
+KEEP = Settings().retention
 FAILED_AT = NOW + 3 * MINUTE
 ERROR = DraftError(code="X", detail="x", retryable=True, failed_at=FAILED_AT)
 
@@ -37,7 +39,7 @@ def test_expiry_follows_the_status(changes, end):
 def test_expiry_of_ready_drafts_is_a_setting():
     """READY_TTL_DAYS counts from the last change that people see, such as an edit."""
     draft = make_draft(status=DraftStatus.READY, work=None, status_since=NOW, updated_at=NOW + DAY)
-    assert expires_at(draft, Retention(ready=2 * DAY)) == NOW + 3 * DAY
+    assert expires_at(draft, replace(KEEP, ready=2 * DAY)) == NOW + 3 * DAY
 
 
 def test_due_time_of_wanted_work_follows_its_message():

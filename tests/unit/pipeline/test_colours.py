@@ -7,18 +7,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from process_image_job.pipeline import analyze, cut_out, load_cut_out
+from process_image_job.pipeline import analyze, cut_out
 from process_image_job.segmenters.local import LocalSegmenter
 from process_image_job.steps.crop import garment_box, mask_png
 from process_image_job.steps.decode import decode
+from process_image_job.values import CutOut
 from shared.domain.pictures import Color, Segmentation
 from tests.unit.pipeline import drawing
 
 
 def colours_of(picture: np.ndarray, mask: np.ndarray) -> tuple[Color, ...]:
     photo = decode(drawing.saved(picture, quality=92))
-    cut_out = load_cut_out(
-        mask_png(mask),
+    cut_out = CutOut(
+        mask_png=mask_png(mask),
         box=garment_box(mask, photo),
         confidence=0.9,
         segmentation=Segmentation.APPLIED,

@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 from process_image_job.garment_model import ModelUnavailableError
-from process_image_job.pipeline import cut_out, load_cut_out
+from process_image_job.pipeline import cut_out
 from process_image_job.processor import process_image
 from process_image_job.segmenters.local import LocalSegmenter, Prior
 from process_image_job.steps.crop import mask_from_png
@@ -241,18 +241,6 @@ def test_cut_out_of_turned_photo(orientation: int) -> None:
     lying = np.ascontiguousarray(np.rot90(drawing.on_wall(mask), turns))
     raw = drawing.saved(lying, exif=drawing.exif(orientation))
     assert overlap(cut_out(decode(raw), LocalSegmenter()), mask) > 0.95
-
-
-def test_cut_out_from_checkpoint() -> None:
-    """What was stored comes back as it was."""
-    found = cut(drawing.on_wall(drawing.tee_mask()))
-    again = load_cut_out(
-        found.mask_png,
-        box=found.box,
-        confidence=found.confidence,
-        segmentation=found.segmentation,
-    )
-    assert again == found
 
 
 def test_processor_answers_with_alpha() -> None:

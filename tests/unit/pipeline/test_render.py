@@ -7,7 +7,7 @@ import pillow_heif
 import pytest
 from PIL import Image, PngImagePlugin
 
-from process_image_job.pipeline import load_cut_out, render
+from process_image_job.pipeline import render
 from process_image_job.steps.crop import garment_box, mask_png
 from process_image_job.steps.decode import decode
 from process_image_job.values import CutOut, EncodedPicture, Photo, Rendered
@@ -23,8 +23,8 @@ def tee_photo(width: int = 1200, height: int = 1600) -> tuple[Photo, np.ndarray]
 
 
 def cut_by(mask: np.ndarray, photo: Photo) -> CutOut:
-    return load_cut_out(
-        mask_png(mask),
+    return CutOut(
+        mask_png=mask_png(mask),
         box=garment_box(mask, photo),
         confidence=0.9,
         segmentation=Segmentation.APPLIED,
@@ -150,8 +150,8 @@ def test_render_without_cut_out() -> None:
 def test_render_with_low_confidence() -> None:
     """A mask that is not trusted does not reach the picture."""
     photo, mask = tee_photo()
-    doubtful = load_cut_out(
-        mask_png(mask * 0),
+    doubtful = CutOut(
+        mask_png=mask_png(mask * 0),
         box=garment_box(mask, photo),
         confidence=0.1,
         segmentation=Segmentation.LOW_CONFIDENCE,

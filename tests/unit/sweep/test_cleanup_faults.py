@@ -6,7 +6,7 @@ from cleanup_abandoned_drafts.handler import CLEANUP
 from cleanup_abandoned_drafts.repair import REPAIR
 from shared.deleting import delete_draft
 from shared.domain.errors import ConflictError, StorageUnavailableError
-from shared.domain.ids import draft_row_key, inverted_ms
+from shared.domain.ids import draft_row_key, inverted
 from shared.jobs import Tick, run
 from shared.ports import Row
 from shared.records.idempotency import IdempotencyKeys
@@ -118,7 +118,7 @@ def test_damaged_records_are_dropped_when_they_are_old(world, clean_up):
     """The key of a letter or a run holds its time; what else is old goes with them."""
     many_letters(world, 2)
     for table, partition in ((world.letters, "2026-08"), (world.deps.jobruns_table, CLEANUP.name)):
-        key = f"{inverted_ms(int(NOW.timestamp() * 1000))}~damaged"
+        key = f"{inverted(NOW)}~damaged"
         table.put(Row(partition, key, {"at": "long ago"}))
     clean_up()
     assert (len(world.letters.rows), len(started(world))) == (3, 1)

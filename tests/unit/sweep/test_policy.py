@@ -1,17 +1,19 @@
 """What has to be done about a draft: a table of cases."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
 from cleanup_abandoned_drafts.policy import Verdict, verdict
 from shared.domain.draft import DraftError, DraftStatus, WorkReason
-from shared.domain.retention import Retention
+from shared.settings import Settings
 from tests.factories import make_draft, make_work
 from tests.fakes import NOW
 
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
-WEEKS = Retention(ready=timedelta(days=14))
+KEEP = Settings().retention
+WEEKS = replace(KEEP, ready=timedelta(days=14))
 
 
 def failed(age):
@@ -96,7 +98,7 @@ CASES = {
 @pytest.mark.parametrize(("draft", "expected"), CASES.values(), ids=CASES)
 def test_verdict_on_a_draft(draft, expected):
     """Every state that can be due has one thing to be done about it."""
-    assert verdict(draft, head=NOW, now=NOW, retention=Retention()) is expected
+    assert verdict(draft, head=NOW, now=NOW, retention=KEEP) is expected
 
 
 @pytest.mark.parametrize(
@@ -112,7 +114,7 @@ def test_verdict_in_a_backlog_depends_on_the_head(mark, expected):
     """What waits in line is left alone, however long; what is older than the head was lost."""
     head = NOW - HOUR
     draft = working(HOUR + mark)
-    assert verdict(draft, head=head, now=NOW, retention=Retention()) is expected
+    assert verdict(draft, head=head, now=NOW, retention=KEEP) is expected
 
 
 def test_verdict_on_a_ready_draft_with_a_lifetime():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from training.calibrate import expected_calibration_error, fit_temperature, reheat
+from training.calibrate import at_temperature, expected_calibration_error, fit_temperature
 from training.plan import QUICK_ROUNDS, ROUNDS, Plan, computes_bfloat16
 
 
@@ -45,7 +45,7 @@ def test_the_temperature_undoes_logits_that_are_too_large() -> None:
     true = softmax(logits)
     labels = np.array([rng.choice(5, p=shares) for shares in true])
     assert fit_temperature(softmax(logits * 2), labels) == pytest.approx(2, abs=0.15)
-    assert reheat(softmax(logits * 2), 2) == pytest.approx(true, abs=1e-6)
+    assert at_temperature(softmax(logits * 2), 2) == pytest.approx(true, abs=1e-6)
 
 
 def test_calibration_error_is_the_gap_of_confidence_and_accuracy() -> None:
