@@ -169,18 +169,19 @@ def _schedule(name: str) -> Callable[[Settings], str | None]:
 def _web_address(name: str) -> Callable[[Settings], str | None]:
     def check(settings: Settings) -> str | None:
         value = getattr(settings, name)
-        good = not value or _is_web_address(value)
+        good = not value or is_web_address(value)
         return None if good else f"{name.upper()}: must be an http or https address"
 
     return check
 
 
-def _is_web_address(text: str) -> bool:
+def is_web_address(text: str, *, schemes: tuple[str, ...] = ("http", "https")) -> bool:
+    """Whether it names a scheme of these and a host."""
     try:
         parts = urlsplit(text)
     except ValueError:  # such as a bracket that is not closed
         return False
-    return parts.scheme in ("http", "https") and bool(parts.netloc)
+    return parts.scheme in schemes and bool(parts.netloc)
 
 
 def _poison_queue_is_the_hosts(settings: Settings) -> str | None:
