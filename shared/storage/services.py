@@ -15,7 +15,8 @@ from azure.storage.blob import BlobServiceClient
 from azure.storage.queue import QueueClient, QueueServiceClient
 
 from shared.domain.errors import SettingsError, StorageUnavailableError
-from shared.settings import Settings, is_web_address
+from shared.setting_texts import is_web_address
+from shared.settings import Settings
 from shared.storage.translate import error_code, translate_storage_errors
 
 PREFIX = "DRAFTS"
