@@ -88,7 +88,7 @@ def _members(text: str) -> dict[str, Any]:
         return {}
     try:
         return dict(json.loads(text))
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
 
 
@@ -105,10 +105,10 @@ def _time_text(text: str) -> str:
     """With an offset it becomes local time."""
     try:
         moment = datetime.fromisoformat(text)
-    except ValueError:
+        if moment.tzinfo is not None and not text.endswith("Z"):
+            moment = moment.astimezone()
+    except (ValueError, OverflowError):  # no time, or none of the calendar's here
         return text
-    if moment.tzinfo is not None and not text.endswith("Z"):
-        moment = moment.astimezone()
     return f"{moment:%m/%d/%Y %H:%M:%S}"
 
 

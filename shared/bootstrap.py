@@ -13,7 +13,7 @@ from azure.core.credentials import TokenCredential
 from azure.core.exceptions import AzureError
 
 from shared.dependencies import Dependencies
-from shared.domain.errors import ProviderUnavailableError
+from shared.domain.errors import ProviderUnavailableError, SettingsError
 from shared.identity import Platform
 from shared.outbox import Outbox
 from shared.records.deadletters import DeadLetters
@@ -57,9 +57,26 @@ def dependencies() -> Dependencies:
 def _dependencies() -> tuple[Dependencies, Setup]:
     # The SDK tells every call at INFO, addresses included; our own lines say what matters.
     logging.getLogger("azure").setLevel(logging.WARNING)
-    services = Services.from_env(os.environ)
-    built = build(settings(), services, clock=utcnow)
-    return built, Setup(services.creations(settings()) if services.local else ())
+    values, services = _both(settings, lambda: Services.from_env(os.environ))
+    built = build(values, services, clock=utcnow)
+    return built, Setup(services.creations(values) if services.local else ())
+
+
+def _both[A, B](one: Callable[[], A], other: Callable[[], B]) -> tuple[A, B]:
+    """What the two read. Raises one SettingsError with the faults that both of them find."""
+    try:
+        first = one()
+    except SettingsError as error:
+        raise SettingsError([*error.faults, *_faults_of(other)]) from error
+    return first, other()
+
+
+def _faults_of(read: Callable[[], object]) -> tuple[str, ...]:
+    try:
+        read()
+    except SettingsError as error:
+        return error.faults
+    return ()
 
 
 def access_token(scope: str) -> str:

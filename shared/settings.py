@@ -6,16 +6,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from datetime import timedelta
 from typing import Any
-from urllib.parse import urlsplit
 
 from shared.domain.errors import SettingsError
 from shared.domain.retention import SECOND_PASS, Retention
 from shared.ncrontab import values_of
-from shared.setting_texts import value_of
+from shared.setting_texts import is_web_address, value_of
+from shared.storage_names import names_differ, names_fit
 
 AUTH_MODES = ("", "easyauth", "key", "local")  # not set: every user route answers 401
 SEGMENTERS = ("auto", "classical", "remote")
 METADATA_PROVIDERS = ("model", "openai", "none")
+_MOST_UPLOADS = 8_000
 # Those that the model of the bundle tells apart.
 CATEGORIES = "Dress,Hat,Long sleeve,Outerwear,Pants,Shirt,Shoes,Shorts,Skirt,T-shirt"
 
@@ -154,18 +155,10 @@ def _schedule(name: str) -> Callable[[Settings], str | None]:
 def _web_address(name: str) -> Callable[[Settings], str | None]:
     def check(settings: Settings) -> str | None:
         value = getattr(settings, name)
-        good = not value or _is_web_address(value)
+        good = not value or is_web_address(value)
         return None if good else f"{name.upper()}: must be an http or https address"
 
     return check
-
-
-def _is_web_address(text: str) -> bool:
-    try:
-        parts = urlsplit(text)
-    except ValueError:  # such as a bracket that is not closed
-        return False
-    return parts.scheme in ("http", "https") and bool(parts.netloc)
 
 
 def _poison_queue_is_the_hosts(settings: Settings) -> str | None:
@@ -178,6 +171,12 @@ def _poison_queue_is_the_hosts(settings: Settings) -> str | None:
 def _lease_outlives_heartbeat(settings: Settings) -> str | None:
     good = 2 * settings.heartbeat_seconds < settings.lease_seconds
     return None if good else "LEASE_SECONDS: must be more than twice HEARTBEAT_SECONDS"
+
+
+def _uploads_fit_their_row(settings: Settings) -> str | None:
+    """The row of an owner's last minute keeps 8 bytes of each upload; a property holds 64 KiB."""
+    good = settings.uploads_per_minute <= _MOST_UPLOADS
+    return None if good else f"UPLOADS_PER_MINUTE: must be {_MOST_UPLOADS} at most"
 
 
 def _late_upload_is_removed(settings: Settings) -> str | None:
@@ -220,8 +219,11 @@ _CHECKS: tuple[Callable[[Settings], str | None], ...] = (
     _web_address("processor_url"),
     _web_address("openai_endpoint"),
     _web_address("events_webhook_url"),
+    names_fit,
+    names_differ,
     _poison_queue_is_the_hosts,
     _lease_outlives_heartbeat,
+    _uploads_fit_their_row,
     _late_upload_is_removed,
     _remote_has_address,
     _openai_is_complete,

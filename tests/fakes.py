@@ -20,7 +20,7 @@ NOW = datetime(2026, 8, 1, 12, 0, tzinfo=UTC)
 _numbers = itertools.count(1)
 _MAX_CHANGES = 100
 _MAX_PROPERTIES = 252
-_MAX_TEXT = 32 * 1024
+_MAX_BYTES = 64 * 1024
 _FORBIDDEN = set("/\\#?\t\n\r")
 
 
@@ -136,7 +136,11 @@ def _check_limits(row: Row) -> None:
         assert not _FORBIDDEN & set(text), f"a key cannot hold {text!r}"
     for name, value in row.values.items():
         if isinstance(value, str):
-            assert len(value) <= _MAX_TEXT, f"{name} is too long"
+            assert len(value.encode("utf-16-le")) <= _MAX_BYTES, f"{name} is too long"
+        if isinstance(value, bytes):
+            assert len(value) <= _MAX_BYTES, f"{name} is too long"
+        if isinstance(value, int):
+            assert -(2**63) <= value < 2**63, f"{name} is no Int64"
         if isinstance(value, float):
             assert value == value, f"{name} is not a number"
         if isinstance(value, datetime):

@@ -19,7 +19,7 @@ PROBLEM_JSON = "application/problem+json"
 JSON = "application/json"
 _NO_STORE = {"Cache-Control": "no-store"}
 _AWAY_SECONDS = 5  # until storage may answer again
-_BEFORE_ROUTE = re.compile(r"^(.*?)/(?:v1/)?wardrobe(?:/|$)")
+_BEFORE_ROUTE = re.compile(r"^(.*?)/(?:v1/)?wardrobe(?:/|$)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -42,6 +42,12 @@ class Request:
         scheme = proto if proto in ("http", "https") else parts.scheme
         found = _BEFORE_ROUTE.match(parts.path)
         return f"{scheme}://{parts.netloc}{found[1] if found else ''}"
+
+    def path_before(self, route: str) -> str:
+        """The path below which all routes lie; of a request for `route`, in any case."""
+        path = urlsplit(self.url).path.rstrip("/")
+        ending = f"/{route}"
+        return path[: -len(ending)] if path.lower().endswith(ending) else path
 
     @property
     def traceparent(self) -> str:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import io
+import re
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from urllib.parse import unquote
 
 from multipart import MultipartError, MultipartParser, MultipartPart, parse_options_header
 
@@ -14,6 +17,9 @@ MAX_FILES = 10
 MAX_BODY_BYTES = 102_000_000
 _MAX_PARTS = 64
 _MAX_PART_HEADER = 16 * 1024  # bytes; a file name may be long
+_QUOTED = re.compile('"[^"]*"')
+# charset'language'percent-encoded, RFC 8187
+_EXTENDED_NAME = re.compile(r"; *filename\*= *(utf-8|iso-8859-1)'[^';]*'([^; ]*)", re.IGNORECASE)
 _FLAGS = {"true": True, "1": True, "on": True, "false": False, "0": False, "": False}
 
 
@@ -89,7 +95,7 @@ def _read_multipart(body: bytes, boundary: str) -> Form:
     try:
         parts = parser.parts()
         files = tuple(_file(part) for part in parts if _is_file(part))
-        fields = {p.name: p.value for p in parts if p.filename is None and not _is_file(p)}
+        fields = {p.name: p.value for p in parts if _name(p) is None and not _is_file(p)}
     except (MultipartError, UnicodeError, LookupError) as error:
         raise RequestError(400, "INVALID_REQUEST", "The multipart body is broken.") from error
     return Form(files=files, fields=fields)
@@ -97,13 +103,25 @@ def _read_multipart(body: bytes, boundary: str) -> Form:
 
 def _is_file(part: MultipartPart) -> bool:
     """Named, or a picture by its type. A form with no file chosen sends neither name nor bytes."""
-    if part.filename is None:
+    name = _name(part)
+    if name is None:
         return is_picture(part.content_type or "")
-    return bool(part.filename or part.size)
+    return bool(name or part.size)
+
+
+def _name(part: MultipartPart) -> str | None:
+    """The file's name. `filename*` holds what `filename` cannot; some clients send either or both.
+
+    One that cannot be read counts for nothing.
+    """
+    if found := _EXTENDED_NAME.search(_QUOTED.sub("", part.disposition)):
+        with suppress(UnicodeDecodeError):
+            return unquote(found[2], found[1], errors="strict") or part.filename
+    return part.filename
 
 
 def _file(part: MultipartPart) -> SentFile:
     """The part's bytes, once: requests of a hundred megabytes meet in one process."""
-    file = SentFile(name=part.filename or None, data=part.raw)
+    file = SentFile(name=_name(part) or None, data=part.raw)
     part.close()
     return file

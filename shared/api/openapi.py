@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
-from urllib.parse import urlsplit
 
 from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, models_json_schema
@@ -40,7 +39,7 @@ the schema `Problem`."""
 
 def openapi_json(request: Request, *, mode: str, settings: Callable[[], Settings]) -> Answer:
     """200 with the description, as it holds in this `AUTH_MODE` and for these settings."""
-    prefix = urlsplit(request.url).path.removesuffix("/").removesuffix("/openapi.json")
+    prefix = request.path_before("openapi.json")
     categories = (*settings().categories, UNCATEGORISED)
     described = description(mode, categories) | {"servers": [{"url": prefix or "/"}]}
     return Answer(

@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from shared.api.exchange import Answer, Request, nothing_here
 from shared.domain.draft import UNCATEGORISED
@@ -75,7 +74,7 @@ def _refuse_in_key_mode(mode: str) -> None:
 
 def _page(name: str, request: Request, config: Mapping[str, object]) -> Answer:
     """The page with its addresses and its configuration filled in."""
-    base = urlsplit(request.url).path.rstrip("/").removesuffix(f"/{name}")
+    base = request.path_before(name)
     text = (_FOLDER / name / "index.html").read_text(encoding="utf-8")
     filled = text.replace("{{base}}", escape(base)).replace(
         "{{config}}", escape(json.dumps(config))

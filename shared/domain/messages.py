@@ -13,6 +13,7 @@ from shared.domain.errors import MalformedMessageError
 from shared.domain.ids import is_owner_id
 
 _FIELDS = ("version", "ownerId", "draftId", "generation", "skipSegmentation", "traceparent")
+_GENERATIONS = range(1, 2**31)  # no table keeps a number of any length
 _TRACEPARENT = 55  # characters of a W3C traceparent, version 00
 _BY_FOLDED_NAME = {name.lower(): name for name in _FIELDS}
 
@@ -96,8 +97,8 @@ def _uuid(fields: dict[str, Any], name: str) -> str:
 
 
 def _generation(value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise MalformedMessageError("generation is not a whole number from 1")
+    if isinstance(value, bool) or not isinstance(value, int) or value not in _GENERATIONS:
+        raise MalformedMessageError("generation is not a whole number from 1, of 32 bits")
     return value
 
 

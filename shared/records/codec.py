@@ -14,9 +14,9 @@ from functools import cache
 from math import isfinite
 from typing import Any, cast
 
-from pydantic import TypeAdapter
+from pydantic import ConfigDict, TypeAdapter
 from pydantic.alias_generators import to_camel
-from pydantic_core import SchemaValidator, to_jsonable_python
+from pydantic_core import CoreConfig, SchemaValidator, to_jsonable_python
 
 from shared import telemetry
 from shared.ports import Row, Value
@@ -83,7 +83,9 @@ def _content(kind: type, name: str, column: Value) -> Any:
     return column
 
 
-_JSON: TypeAdapter[Any] = TypeAdapter(Any)
+# The host logs what a function raises: an error names the column and quotes nothing of it.
+_JSON: TypeAdapter[Any] = TypeAdapter(Any, config=ConfigDict(hide_input_in_errors=True))
+_UNQUOTED = CoreConfig(hide_input_in_errors=True)
 
 
 @cache
@@ -93,7 +95,7 @@ def _adapter(kind: type) -> TypeAdapter[Any]:
 
 @cache
 def _decoder(kind: type) -> SchemaValidator:
-    return SchemaValidator(_zoned(_adapter(kind).core_schema))
+    return SchemaValidator(_zoned(_adapter(kind).core_schema), _UNQUOTED)
 
 
 def _zoned(schema: Any) -> Any:

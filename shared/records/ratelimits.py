@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from datetime import UTC, datetime, timedelta
 
+from shared import telemetry
 from shared.domain.errors import ConflictError, StorageUnavailableError
 from shared.domain.ids import owner_key
 from shared.ports import Insert, Replace, Row, Table
@@ -34,9 +35,16 @@ def count_upload(table: Table, owner_id: str, *, limit: int, now: datetime) -> t
 
 
 def _times(row: Row | None) -> list[datetime]:
-    packed = row.values["times"] if row else b""
-    assert isinstance(packed, bytes)
-    return [datetime.fromtimestamp(ms / 1000, UTC) for (ms,) in struct.iter_unpack(">Q", packed)]
+    """None of a damaged row, which is told: the next write mends it, and nobody is shut out."""
+    packed = row.values.get("times") if row else b""
+    try:
+        if not isinstance(packed, bytes):
+            raise TypeError("no times")
+        numbers = struct.iter_unpack(">Q", packed)
+        return [datetime.fromtimestamp(ms / 1000, UTC) for (ms,) in numbers]
+    except (TypeError, ValueError, OverflowError, struct.error) as error:
+        telemetry.row_unreadable(kind="Window", row_key=ROW_KEY, code=type(error).__name__)
+        return []
 
 
 def _write(table: Table, partition: str, row: Row | None, times: list[datetime]) -> None:

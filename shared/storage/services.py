@@ -15,6 +15,7 @@ from azure.storage.blob import BlobServiceClient
 from azure.storage.queue import QueueClient, QueueServiceClient
 
 from shared.domain.errors import SettingsError, StorageUnavailableError
+from shared.setting_texts import is_web_address
 from shared.settings import Settings
 from shared.storage.translate import error_code, translate_storage_errors
 
@@ -59,9 +60,10 @@ class Services:
         if text:
             return cls.from_connection_string(text)
         names = [f"{PREFIX}__{kind}ServiceUri" for kind in ("blob", "queue", "table")]
-        if missing := [name for name in names if not environ.get(name)]:
-            raise SettingsError([f"{name}: missing" for name in (PREFIX, *missing)])
-        blob, queue, table = (environ[name] for name in names)
+        given = {name: environ.get(name, "").strip() for name in names}
+        if faults := _faults_of(given):
+            raise SettingsError(faults)
+        blob, queue, table = given.values()
         who = credential(environ)
         return cls(
             BlobServiceClient(blob, credential=who, **_TRANSPORT),
@@ -102,6 +104,20 @@ class Services:
             *(self.queue(name).create_queue for name in queue_names(names)),
             *(self.tables.get_table_client(name).create_table for name in table_names(names)),
         ]
+
+
+def _faults_of(addresses: Mapping[str, str]) -> list[str]:
+    """Of the three addresses of an identity's connection; tokens go over TLS alone."""
+    missing = [name for name, address in addresses.items() if not address]
+    wrong = [
+        name
+        for name, address in addresses.items()
+        if address and not is_web_address(address, schemes=("https",))
+    ]
+    return [
+        *(f"{name}: missing" for name in ([PREFIX, *missing] if missing else ())),
+        *(f"{name}: must be an https address" for name in wrong),
+    ]
 
 
 class Setup:

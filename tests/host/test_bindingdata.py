@@ -76,10 +76,19 @@ def test_metadata_of_a_scalar_is_text_as_dot_net_writes_it(value: object, text: 
     assert of_body({"value": value})["value"] == ("string", text)
 
 
-@pytest.mark.parametrize("body", ['{"id": ', "[1]", '"text"', "{not json}", ""])
+DEEP = '{"id": ' + "[" * 30_000 + "]" * 30_000 + "}"
+
+
+@pytest.mark.parametrize("body", ['{"id": ', "[1]", '"text"', "{not json}", "", DEEP])
 def test_metadata_of_a_body_that_is_no_object_is_unchanged(body: str) -> None:
     """Only an object has members."""
     assert set(of_body(body)) == set(of_body("hello"))
+
+
+def test_metadata_of_a_time_that_is_in_no_local_calendar_stays_as_it_is() -> None:
+    """The message still reaches its function."""
+    text = "0001-01-01T00:00:00+14:00"
+    assert of_body({"when": text})["when"] == ("string", text)
 
 
 def test_metadata_of_an_object_between_blanks_is_merged() -> None:

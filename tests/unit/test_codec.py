@@ -107,3 +107,22 @@ def test_time_without_its_zone_is_not_read(column, bare):
         from_values(Draft, values | {column: bare})
     zoned = bare.replace(BARE, f"{BARE}+02:00")
     assert from_values(Draft, values | {column: zoned}).id == DRAFT_ID
+
+
+@pytest.mark.parametrize(
+    ("column", "damaged"),
+    [
+        ("raw", '{"blob":"jane-doe/1/raw","size":"jane-doe"}'),
+        ("metadata", '{"title":"jane-doe","colors":[{"name":"jane-doe"}]}'),
+        ("metadata", '{"title":"jane-doe'),
+        ("fileName", 7.5),
+        ("status", "jane-doe"),
+    ],
+)
+def test_error_of_a_damaged_row_quotes_nothing_of_it(column, damaged):
+    """The worker raises it, and the host logs it: owners, names and notes are nobody's there."""
+    values = to_values(make_draft())
+    with pytest.raises(ValueError, match="validation error") as caught:
+        from_values(Draft, values | {column: damaged})
+    assert "jane-doe" not in str(caught.value)
+    assert "input_value" not in str(caught.value)

@@ -51,6 +51,7 @@ def test_settings_faults_are_told_all_at_once():
         ({"PROCESSOR_URL": "http://[::1"}, "PROCESSOR_URL"),
         ({"IMAGE_JOBS_QUEUE": "photos"}, "IMAGE_JOBS_POISON_QUEUE: must be photos-poison"),
         ({"UPLOADS_PER_MINUTE": "-1"}, "UPLOADS_PER_MINUTE"),
+        ({"UPLOADS_PER_MINUTE": "8001"}, "UPLOADS_PER_MINUTE: must be 8000 at most"),
         ({"UPLOAD_SAS_MINUTES": "16"}, "UPLOAD_SAS_MINUTES: must be 15 at most"),
         ({"FAILED_TTL_DAYS": "1000001"}, "FAILED_TTL_DAYS"),
         ({"FAILED_TTL_DAYS": "٣"}, "FAILED_TTL_DAYS"),
@@ -63,6 +64,51 @@ def test_settings_faults_are_told_all_at_once():
 )
 def test_settings_that_contradict_each_other_are_refused(environment, named):
     """A check across settings names the one to mend."""
+    with pytest.raises(SettingsError, match=named):
+        Settings.from_env(environment)
+
+
+@pytest.mark.parametrize(
+    ("environment", "named"),
+    [
+        ({"UPLOADS_CONTAINER": "Photos"}, "UPLOADS_CONTAINER: must have"),
+        ({"IMAGES_CONTAINER": "my--images"}, "IMAGES_CONTAINER: must have"),
+        ({"EVENTS_QUEUE": "q"}, "EVENTS_QUEUE: must have"),
+        ({"DRAFTS_TABLE": "my-drafts", "DUE_TABLE": "2due"}, "DRAFTS_TABLE, DUE_TABLE: must have"),
+        ({"WEBHOOKS_QUEUE": "q" * 57}, "WEBHOOKS_QUEUE: must have"),
+        ({"WEBHOOKS_QUEUE": "told-poison"}, "WEBHOOKS_QUEUE: must have"),
+    ],
+)
+def test_name_that_storage_or_the_host_would_refuse_is_a_fault(environment, named):
+    """Said at start, and not by every call; a queue without a poison queue would never end."""
+    with pytest.raises(SettingsError, match=named):
+        Settings.from_env(environment)
+
+
+def test_longest_names_are_taken():
+    """As long as storage and the host's name of the poison queue allow."""
+    queue = "q" * 56
+    names = {
+        "IMAGES_CONTAINER": "i" * 63,
+        "EVENTS_QUEUE": "e" * 63,
+        "JOBRUNS_TABLE": "J" * 63,
+        "IMAGE_JOBS_QUEUE": queue,
+        "IMAGE_JOBS_POISON_QUEUE": f"{queue}-poison",
+    }
+    assert Settings.from_env(names).image_jobs_queue == queue
+
+
+@pytest.mark.parametrize(
+    ("environment", "named"),
+    [
+        ({"UPLOADS_CONTAINER": "images"}, "UPLOADS_CONTAINER, IMAGES_CONTAINER: must differ"),
+        ({"EVENTS_QUEUE": "draft-webhooks"}, "WEBHOOKS_QUEUE, EVENTS_QUEUE: must differ"),
+        ({"EVENTS_QUEUE": "draft-webhooks-poison"}, "EVENTS_QUEUE: must differ"),
+        ({"DUE_TABLE": "Drafts"}, "DRAFTS_TABLE, DUE_TABLE: must differ"),
+    ],
+)
+def test_one_name_for_two_things_is_a_fault(environment, named):
+    """In one container a finished run would delete the photo among its leftovers."""
     with pytest.raises(SettingsError, match=named):
         Settings.from_env(environment)
 

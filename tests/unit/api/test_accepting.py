@@ -228,6 +228,30 @@ def test_upload_with_quotes_and_line_breaks_in_the_name(caller):
 
 
 @pytest.mark.parametrize(
+    ("sent", "name"),
+    [
+        (b"filename=\"=?utf-8?B?xbzDs8WCdGEuanBn?=\"; filename*=utf-8''%C5%BC%C3%B3%C5%82ta.jpg",
+         "żółta.jpg"),
+        (b"filename*=UTF-8''%C5%BC%C3%B3%C5%82ta.jpg", "żółta.jpg"),
+        (b"filename*=iso-8859-1'de'%FCber%2522.jpg", "über%22.jpg"),
+        (b"filename=a.jpg; filename*=utf-8''", "a.jpg"),
+        (b"filename=a.jpg; filename*=utf-8''%FF", "a.jpg"),
+        (b"filename=a.jpg; filename*=klingon''b.jpg", "a.jpg"),
+        (b'filename="x; filename*=utf-8\'\'b.jpg"', "x; filename*=utf-8''b.jpg"),
+    ],
+)  # fmt: skip
+def test_upload_with_an_extended_file_name(caller, sent, name):
+    """.NET garbles `filename` and says it in `filename*`; older Python clients send that alone."""
+    body = (
+        b"--X\r\nContent-Disposition: form-data; name=f; " + sent + b"\r\n\r\n" + JPEG
+    ) + b"\r\n--X--\r\n"
+    headers = {"content-type": "multipart/form-data; boundary=X"}
+    reply = caller.ask("create_drafts", body=body, headers=headers, run=None)
+    assert reply.status == 202
+    assert [item["fileName"] for item in reply.json["drafts"]] == [name]
+
+
+@pytest.mark.parametrize(
     ("body", "content_type"),
     [
         (b"--X\r\nrubbish", "multipart/form-data; boundary=X"),

@@ -5,7 +5,8 @@ from datetime import timedelta
 
 import pytest
 
-from shared.records.ratelimits import count_upload
+from shared.ports import Row
+from shared.records.ratelimits import ROW_KEY, count_upload
 from shared.settings import Settings
 from tests.factories import make_world
 from tests.fakes import NOW, MemoryTable
@@ -37,6 +38,17 @@ def test_upload_window_moves_on():
         None,
         timedelta(seconds=30),
     ]
+
+
+@pytest.mark.parametrize(
+    "values", [{}, {"times": "now"}, {"times": b"123"}, {"times": b"\xff" * 8}, {"times": 7}]
+)
+def test_upload_window_that_cannot_be_read_shuts_nobody_out(values, caplog):
+    """It is told, begins anew, and is exact from then on; no other row of ours would mend it."""
+    table = MemoryTable()
+    table.put(Row("me", ROW_KEY, values))
+    assert counted(table, 4) == [None, None, None, timedelta(minutes=1)]
+    assert caplog.text.count("row_unreadable") == 1
 
 
 def test_upload_window_does_not_count_what_was_refused():

@@ -44,9 +44,9 @@ def test_page_knows_where_people_sign_in(mode, address):
     assert config["signIn"] == address
 
 
-@pytest.mark.parametrize("path", ["app", "app/"])
-def test_page_finds_its_files_with_and_without_a_slash(path):
-    """Both addresses are the same page."""
+@pytest.mark.parametrize("path", ["app", "app/", "App", "APP/"])
+def test_page_finds_its_files_with_and_without_a_slash_in_any_case(path):
+    """To the host all of these addresses are the same page."""
     assert 'src="/api/app/app.js"' in app(path).body.decode()
 
 

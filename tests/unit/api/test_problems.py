@@ -119,11 +119,28 @@ def test_problem_of_storage_asks_to_try_again():
         ("http://h:7071/api/wardrobe/drafts", {}, "http://h:7071/api"),
         ("https://h/wardrobe/drafts/x/submit?a=1", {}, "https://h"),
         ("http://h/a/b/v1/wardrobe/images", {}, "http://h/a/b"),
+        ("http://h/api/Wardrobe/Drafts", {}, "http://h/api"),
+        ("http://h/API/V1/WARDROBE/images", {}, "http://h/API"),
         ("http://h/api/wardrobe/drafts", {"x-forwarded-proto": "https"}, "https://h/api"),
         ("http://h/api/wardrobe/drafts", {"x-forwarded-proto": "https, http"}, "https://h/api"),
         ("http://h/api/wardrobe/drafts", {"x-forwarded-proto": "gopher"}, "http://h/api"),
     ],
 )
 def test_addresses_are_as_the_caller_reached_us(url, headers, base):
-    """Behind a front that ends TLS, links say https."""
+    """Behind a front that ends TLS, links say https; the host takes a route in any case."""
     assert Request(method="GET", url=url, headers=headers).base == base
+
+
+@pytest.mark.parametrize(
+    ("path", "before"),
+    [
+        ("/api/openapi.json", "/api"),
+        ("/api/OpenAPI.json/", "/api"),
+        ("/Api/openapi.JSON", "/Api"),
+        ("/openapi.json", ""),
+    ],
+)
+def test_description_names_the_address_below_which_it_was_asked_for(path, before):
+    """However its own is spelt."""
+    request = Request(method="GET", url=f"https://h{path}?x=1")
+    assert request.path_before("openapi.json") == before

@@ -122,6 +122,13 @@ def test_event_signed_long_ago_is_refused(serve):
         deliver(EVENT, dequeue_count=1, deps=world.deps)
 
 
+@pytest.mark.parametrize("stamp", ["", "\u00b2", "\u0663", "-1", "1.5", "9" * 5000])
+def test_receiver_refuses_what_is_no_time_stamp(stamp):
+    """Anybody may send it: no exception comes of it."""
+    signed = signature(SECRET, stamp, b"body")
+    assert not example("webhook_receiver").verified(SECRET, stamp, signed, b"body", 0)
+
+
 def test_signature_covers_time_and_body():
     """Neither can be exchanged."""
     signed = signature(SECRET, "1", b"body")

@@ -61,6 +61,7 @@ def test_message_of_another_producer_is_understood(wrap, name):
         (json.dumps(PLAIN | {"generation": 0}).encode(), "generation"),
         (json.dumps(PLAIN | {"generation": "2"}).encode(), "generation"),
         (json.dumps(PLAIN | {"generation": True}).encode(), "generation"),
+        (json.dumps(PLAIN | {"generation": 10**30}).encode(), "generation"),
         (json.dumps(PLAIN | {"skipSegmentation": "maybe"}).encode(), "skipSegmentation"),
         (json.dumps(PLAIN | {"version": 2}).encode(), "version"),
     ],

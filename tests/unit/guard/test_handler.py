@@ -104,6 +104,16 @@ def test_delivery_that_nobody_understands_is_one_dead_letter(world, body):
     assert world.drafts.rows == {}
 
 
+@pytest.mark.parametrize("generation", [2**31, 10**30])
+def test_delivery_of_a_generation_beyond_every_table_is_a_dead_letter(world, generation):
+    """It would wait for a row that never comes, and the letter of its end could not be kept."""
+    draft = world.add_photo(tiny_photo())
+    wanted = {"ownerId": draft.owner_id, "draftId": draft.id, "generation": generation}
+    world.jobs.send(json.dumps(wanted))
+    FakeHost(world).work_off()
+    assert [letter.code for letter in letters(world)] == ["MALFORMED"]
+
+
 def test_delivery_for_an_unknown_draft_writes_nothing(world):
     """No row, no blob: a draft that was withdrawn does not come back to life."""
     draft = world.add_photo(tiny_photo())
